@@ -1,12 +1,12 @@
-// How the page is built: into the crate that serves it, the same bytes on every machine.
+// Builds the page into the crate that serves it, reproducibly.
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { compressed } from "./build/compressed.ts";
 import { notices } from "./build/notices.ts";
 
-/** Where the binary takes the page from; `STUDIO_OUT` builds elsewhere, to compare. */
+/** Where the binary embeds the page from; `STUDIO_OUT` builds elsewhere, for comparison. */
 const out = process.env.STUDIO_OUT ?? "../crates/tramline-web/assets";
-/** Where `npm run dev` finds a running `tramline studio`. */
+/** The running `tramline studio` that `npm run dev` uses. */
 const served = process.env.STUDIO_API ?? "http://127.0.0.1:8080";
 
 const bundled = notices();

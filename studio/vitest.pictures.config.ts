@@ -1,4 +1,4 @@
-// The pictures of the documentation, taken from the page as it is.
+// Takes the screenshots of the documentation.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

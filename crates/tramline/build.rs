@@ -1,4 +1,4 @@
-//! Puts the pages of all error codes into the binary.
+//! Embeds the pages of all error codes in the binary.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,11 +1,12 @@
-//! Any bytes as the operator's configuration: a file comes back, or flaws that have places.
+//! Arbitrary bytes as the operator's configuration: parsed, or rejected with flaws that have
+//! positions.
 
 use super::places;
 use std::path::Path;
-use tramline::config::File;
+use tramline::config::ConfigFile;
 
 pub(crate) fn check(bytes: &[u8]) {
-    if let Err(flaws) = File::parse(bytes, Path::new("/etc/tramline")) {
+    if let Err(flaws) = ConfigFile::parse(bytes, Path::new("/etc/tramline")) {
         places::check(&flaws);
     }
 }

@@ -1,13 +1,13 @@
-//! Any bytes in whatever format they are: read as `tramline check` reads, and drawn if they are good.
+//! Arbitrary bytes in any format: checked like `tramline check` does, and drawn if valid.
 
-use tramline_core::formats::Hint;
-use tramline_core::formats::checked;
+use tramline_core::formats::ReadOptions;
+use tramline_core::formats::diagnostics;
 
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    for form in [None, checked::Form::of("fuzzed.md", text)] {
-        let _ = checked::check(text, form, Hint::default());
+    for form in [None, diagnostics::SourceKind::detect("fuzzed.md", text)] {
+        let _ = diagnostics::check(text, form, ReadOptions::default());
     }
 }

@@ -1,10 +1,10 @@
-//! Any text as an expression: the first byte says whether as JSONata or as a JSON Logic rule. It
-//! compiles or says why not, and evaluates or says why not, within its limits.
+//! Arbitrary text as an expression: the first byte selects JSONata or a JSON Logic rule. Compiling
+//! and evaluating return a result or an error, within the limits.
 
 use std::sync::LazyLock;
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Rule, Value};
 
-/// What a graph's expressions see: outputs by node, of every kind of value.
+/// The scope of a graph's expressions: outputs by node, with every kind of value.
 static SCOPE: LazyLock<Value> = LazyLock::new(|| {
     let text = r#"{
         "entry": {"path": "a/b", "n": 3, "list": [1, 2.5, -3, "x", null, true, {"k": "v"}]},
@@ -17,14 +17,14 @@ static SCOPE: LazyLock<Value> = LazyLock::new(|| {
 
 const FUNCTIONS: HostFunctions = HostFunctions::from_static(&["previousNode", "executionCount"]);
 
-/// Small, so that the fuzzer's time goes into many inputs rather than into one long evaluation.
+/// Small, so that the fuzzer tries many inputs rather than one long evaluation.
 const LIMITS: Limits = Limits {
     fuel: 50_000,
     depth: 200,
     bytes: 1 << 20,
     items: 20_000,
     deadline: None,
-    long: None,
+    offload: None,
 };
 
 pub(crate) fn check(bytes: &[u8]) {
@@ -51,7 +51,10 @@ fn jsonata(source: &str) {
         }
         Err(error) => {
             if let Some(span) = error.span {
-                assert!(source.get(span).is_some(), "a span that cuts characters");
+                assert!(
+                    source.get(span).is_some(),
+                    "the span is not on character boundaries"
+                );
             }
         }
     }

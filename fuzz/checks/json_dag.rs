@@ -1,13 +1,13 @@
-//! Any bytes as a DAG of tasks: a document comes back, or flaws that have places.
+//! Arbitrary bytes as a DAG of tasks: parsed, or rejected with flaws that have positions.
 
 use super::places;
-use tramline_core::formats::{self, Elsewhere, Format, Hint};
+use tramline_core::formats::{self, Format, KnownServers, ReadOptions};
 
 pub(crate) fn check(bytes: &[u8]) {
-    let hint = Hint {
+    let hint = ReadOptions {
         format: Some(Format::Dag),
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
+        known_servers: KnownServers::Any,
+        ..ReadOptions::default()
     };
     match formats::read(bytes, hint) {
         Ok(read) => assert!(!read.document.workflows.is_empty()),

@@ -1,4 +1,5 @@
-//! Any JSON as a description of servers: they come back with their variables filled in, or flaws.
+//! Arbitrary JSON as a server configuration: parsed with its variables expanded, or rejected with
+//! flaws.
 
 use tramline_core::Value;
 use tramline_mcp::config;
@@ -15,7 +16,11 @@ pub(crate) fn check(bytes: &[u8]) {
     match config::read(&value) {
         Ok(servers) => {
             for server in servers {
-                let _ = (server.settings(), server.print(), format!("{server:?}"));
+                let _ = (
+                    server.settings(),
+                    server.fingerprint(),
+                    format!("{server:?}"),
+                );
             }
         }
         Err(flaws) => assert!(!flaws.is_empty()),

@@ -1,4 +1,5 @@
-//! Any bytes as a flowchart: one that prints as itself comes back, or flaws that have places.
+//! Arbitrary bytes as a flowchart: parsed and printed without change, or rejected with flaws that
+//! have positions.
 
 use super::places;
 use tramline_core::formats::mermaid;

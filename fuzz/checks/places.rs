@@ -1,11 +1,11 @@
-//! What every reader promises: a refusal names at least one flaw, and every flaw has a place.
+//! What every reader guarantees: a rejection has at least one flaw, and every flaw has a position.
 
 use tramline_core::flaw::Flaw;
 
 pub(crate) fn check(flaws: &[Flaw]) {
-    assert!(!flaws.is_empty(), "refused without a flaw");
+    assert!(!flaws.is_empty(), "rejected without a flaw");
     for flaw in flaws {
-        let place = &flaw.place;
+        let place = &flaw.span;
         assert!(place.line >= 1 && place.column >= 1, "{flaw:?}");
         let end = (place.end_line, place.end_column);
         assert!(end >= (place.line, place.column), "{flaw:?}");

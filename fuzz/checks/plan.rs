@@ -1,17 +1,17 @@
-//! Any text as a plan of tool calls: it becomes tasks again, or reasons come back.
+//! Arbitrary text as a plan of tool calls: parsed into tasks, or rejected with reasons.
 
-use tramline_core::formats::tool_plan::Plan;
+use tramline_core::formats::tool_plan::ToolPlan;
 
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    match Plan::read(text) {
+    match ToolPlan::read(text) {
         Ok(plan) => {
-            let again = Plan::from_value(&plan.to_value());
+            let again = ToolPlan::from_value(&plan.to_value());
             assert!(
                 again.is_ok(),
-                "a plan does not read its own value: {again:?}"
+                "a plan does not parse its own value: {again:?}"
             );
             let _ = plan.tasks();
         }

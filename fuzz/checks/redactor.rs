@@ -1,16 +1,17 @@
-//! Two secrets and a text, parted by zero bytes: nothing of a secret that the text holds comes back.
+//! Two secrets and a text, separated by zero bytes: redaction removes every part of a secret in the
+//! text.
 
 use std::sync::{Arc, LazyLock};
 use tokio::runtime::Runtime;
 use tramline_core::Value;
 use tramline_engine::Settings;
-use tramline_engine::settings::not_hidden;
-use tramline_engine::testing::{FakeSealer, MemoryStore};
+use tramline_engine::settings::not_redacted;
+use tramline_engine::testing::{FakeCipher, MemoryStore};
 
-/// Shorter secrets are not looked for, in bytes.
+/// Bytes of the shortest secret that is redacted.
 const SECRET_BYTES_MIN: usize = 8;
 
-/// The marks of both secrets.
+/// The markers of both secrets.
 const MARKS: &str = "[redacted:K0][redacted:K1]";
 
 static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
@@ -31,7 +32,7 @@ pub(crate) fn check(bytes: &[u8]) {
     }
     let Ok(settings) = Settings::new(
         Arc::new(MemoryStore::default()),
-        Arc::new(FakeSealer(1)),
+        Arc::new(FakeCipher(1)),
         [],
     ) else {
         return;
@@ -42,8 +43,8 @@ pub(crate) fn check(bytes: &[u8]) {
     let secrets: Vec<&str> = [one, two]
         .into_iter()
         .filter(|secret| secret.len() >= SECRET_BYTES_MIN && !secret.contains(['[', ']']))
-        // What is too common is not looked for, and what a mark holds gets another mark.
-        .filter(|secret| not_hidden(secret).is_none() && !MARKS.contains(secret.trim()))
+        // Common words are not redacted, and a secret that is part of a marker gets another marker.
+        .filter(|secret| not_redacted(secret).is_none() && !MARKS.contains(secret.trim()))
         .collect();
     let mut hidden = Vec::new();
     for (number, secret) in secrets.iter().enumerate() {
@@ -52,7 +53,7 @@ pub(crate) fn check(bytes: &[u8]) {
             hidden.push(*secret);
         }
     }
-    // The text with both secrets in it, next to each other and over each other.
+    // The text with both secrets in it, adjacent and overlapping.
     let held = format!("{rest}{one}{two}{rest}{two}{one}");
     let shown = settings.redact_text(&held);
     let value = settings.redact(Value::from(held.as_str()));
@@ -66,11 +67,11 @@ pub(crate) fn check(bytes: &[u8]) {
     let (left, open) = (unmarked(&shown), uncovered(&held, &hidden));
     assert!(
         left <= open,
-        "{left} bytes are left of {held:?}, {open} are no secret: {shown:?}"
+        "{left} bytes are left of {held:?}, but only {open} are not secret: {shown:?}"
     );
 }
 
-/// How many bytes of a redacted text are not in marks.
+/// The number of bytes of a redacted text outside of markers.
 fn unmarked(shown: &str) -> usize {
     let mut parts = shown.split("[redacted:");
     let before = parts.next().map_or(0, str::len);
@@ -81,7 +82,7 @@ fn unmarked(shown: &str) -> usize {
     before + after.sum::<usize>()
 }
 
-/// How many bytes of a text are in no secret.
+/// The number of bytes of a text that are in no secret.
 fn uncovered(held: &str, secrets: &[&str]) -> usize {
     let mut covered = vec![false; held.len()];
     for secret in secrets {

@@ -1,9 +1,9 @@
-//! Any text as the file of an exported run: it is taken and can be read, or refused.
+//! Arbitrary text as an exported run: imported and readable, or rejected.
 
 use std::sync::{Arc, LazyLock};
 use tokio::runtime::Runtime;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options, Owner};
+use tramline_engine::{Engine, EngineOptions, RunOwner};
 
 static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
     let mut builder = tokio::runtime::Builder::new_current_thread();
@@ -16,12 +16,12 @@ pub(crate) fn check(bytes: &[u8]) {
     };
     runtime.block_on(async {
         let (store, tools) = (Arc::new(MemoryStore::default()), Arc::new(FakeTools::new()));
-        let engine = Engine::new(store, tools, Options::default());
-        if let Ok((id, _)) = engine.import(text, Owner::default()).await {
+        let engine = Engine::new(store, tools, EngineOptions::default());
+        if let Ok((id, _)) = engine.import(text, RunOwner::default()).await {
             let exported = engine.export(&id).await;
             assert!(
                 exported.is_ok(),
-                "what was taken cannot be read: {exported:?}"
+                "an imported run cannot be exported: {exported:?}"
             );
         }
     });

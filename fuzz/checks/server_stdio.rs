@@ -1,18 +1,18 @@
-//! Any bytes as what a client writes to a server over stdio: whatever is answered is a line of JSON, and
-//! the server ends when its input does.
+//! Arbitrary bytes from a client over stdio: every answer is a line of JSON, and the server exits
+//! at the end of its input.
 
 use super::serving;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// A server whose input has ended ends within this, with all its calls.
+/// Time within which a server exits after the end of its input, with all its calls.
 const END_MAX: Duration = Duration::from_secs(10);
 
 const HELLO: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"f\",\"version\":\"1\"}}}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 
 pub(crate) fn check(bytes: &[u8]) {
     let (Some(runtime), Some(server)) = (serving::runtime(), serving::server()) else {
-        panic!("no server can be made");
+        panic!("the server cannot be started");
     };
     runtime.block_on(async {
         let (mut ours, theirs) = duplex(1 << 20);
@@ -28,7 +28,10 @@ pub(crate) fn check(bytes: &[u8]) {
             said
         };
         let said = tokio::time::timeout(END_MAX, talking).await;
-        assert!(said.is_ok(), "the server does not end with its input");
+        assert!(
+            said.is_ok(),
+            "the server does not exit at the end of its input"
+        );
         for line in said.unwrap_or_default().split(|byte| *byte == b'\n') {
             let is_json =
                 line.is_empty() || serde_json::from_slice::<serde_json::Value>(line).is_ok();

@@ -1,12 +1,12 @@
-//! A server in this process with every toolset, a store in memory and tools that only pretend.
+//! A server in this process with every toolset, a store in memory and fake tools.
 
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 use tramline_core::Value;
 use tramline_core::formats::yaml_graph;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options};
-use tramline_mcp::server::{About, Server, Toolset};
+use tramline_engine::{Engine, EngineOptions};
+use tramline_mcp::server::{Server, ServerDescription, Toolset};
 
 const GRAPH: &[u8] = b"version: '1.0'\nserver: {name: s, version: '1'}\ntools:\n  - name: echo_it\n    description: e\n    inputSchema: {type: object}\n    \
 nodes:\n      - {id: entry, type: entry, next: say}\n      - {id: say, type: transform, transform: {expr: entry}, next: exit}\n      - {id: exit, type: exit}\n";
@@ -17,10 +17,10 @@ pub(crate) fn runtime() -> Option<Runtime> {
     builder.enable_all().build().ok()
 }
 
-/// A fresh server.
+/// A new server.
 pub(crate) fn server() -> Option<Server> {
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(FakeTools::new()), Options::default());
+    let engine = Engine::new(store, Arc::new(FakeTools::new()), EngineOptions::default());
     let document = yaml_graph::read(GRAPH).ok()?;
     let graphs = document.workflows.iter().cloned();
     let graphs: Vec<_> = graphs.map(|graph| (graph, Value::Null)).collect();
@@ -31,5 +31,5 @@ pub(crate) fn server() -> Option<Server> {
         Toolset::Debug,
         Toolset::Sop,
     ];
-    Server::new(engine, About::default(), &toolsets, graphs).ok()
+    Server::new(engine, ServerDescription::default(), &toolsets, graphs).ok()
 }

@@ -1,6 +1,6 @@
-//! Any text as recorded conversations: at least one comes back, or a reason.
+//! Arbitrary text as recorded SOP sessions: at least one is parsed, or there is a reason.
 
-use tramline_core::navigate::audit;
+use tramline_core::sop_session::audit;
 
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {

@@ -1,5 +1,5 @@
-//! Any bytes as what a downstream server writes: what passes the bound on lines is no longer than it, and
-//! reading does not depend on how the bytes are cut into pieces.
+//! Arbitrary bytes as the output of a downstream server: no line that passes exceeds its limit, and
+//! parsing does not depend on how the bytes are split.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any bytes as the operator's configuration: a file comes back, or flaws that have places.
+//! Arbitrary bytes as the operator's configuration: parsed, or rejected with flaws that have
+//! positions.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes in whatever format they are: read as `tramline check` reads, and drawn if they are good.
+//! Arbitrary bytes in any format: checked like `tramline check` does, and drawn if valid.
 
 #![no_main]
 

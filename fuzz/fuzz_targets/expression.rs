@@ -1,5 +1,5 @@
-//! Any text as an expression: the first byte says whether as JSONata or as a JSON Logic rule. It
-//! compiles or says why not, and evaluates or says why not, within its limits.
+//! Arbitrary text as an expression: the first byte selects JSONata or a JSON Logic rule. Compiling
+//! and evaluating return a result or an error, within the limits.
 
 #![no_main]
 

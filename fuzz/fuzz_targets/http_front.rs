@@ -1,5 +1,5 @@
-//! Any bytes as what a client sends to a server over HTTP: it is answered as HTTP or hung up on, and a
-//! health check after it is answered.
+//! Arbitrary bytes from an HTTP client: the server answers with HTTP or disconnects, and answers a
+//! health check afterwards.
 
 #![no_main]
 

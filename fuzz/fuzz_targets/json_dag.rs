@@ -1,4 +1,4 @@
-//! Any bytes as a DAG of tasks: a document comes back, or flaws that have places.
+//! Arbitrary bytes as a DAG of tasks: parsed, or rejected with flaws that have positions.
 
 #![no_main]
 

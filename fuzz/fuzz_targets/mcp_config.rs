@@ -1,4 +1,5 @@
-//! Any JSON as a description of servers: they come back with their variables filled in, or flaws.
+//! Arbitrary JSON as a server configuration: parsed with its variables expanded, or rejected with
+//! flaws.
 
 #![no_main]
 

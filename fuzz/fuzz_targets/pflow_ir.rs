@@ -1,4 +1,4 @@
-//! Any bytes as an IR: a document comes back, or flaws that have places.
+//! Arbitrary bytes as a pflow IR: parsed, or rejected with flaws that have positions.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as a workflow in markdown: a document comes back, or flaws that have places.
+//! Arbitrary bytes as a Markdown workflow: parsed, or rejected with flaws that have positions.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text as a plan of tool calls: it becomes tasks again, or reasons come back.
+//! Arbitrary text as a plan of tool calls: parsed into tasks, or rejected with reasons.
 
 #![no_main]
 

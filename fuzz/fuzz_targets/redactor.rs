@@ -1,4 +1,5 @@
-//! Two secrets and a text, parted by zero bytes: nothing of a secret that the text holds comes back.
+//! Two secrets and a text, separated by zero bytes: redaction removes every part of a secret in the
+//! text.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text as the file of an exported run: it is taken and can be read, or refused.
+//! Arbitrary text as an exported run: imported and readable, or rejected.
 
 #![no_main]
 

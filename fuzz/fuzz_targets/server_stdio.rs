@@ -1,5 +1,5 @@
-//! Any bytes as what a client writes to a server over stdio: whatever is answered is a line of JSON, and
-//! the server ends when its input does.
+//! Arbitrary bytes from a client over stdio: every answer is a line of JSON, and the server exits
+//! at the end of its input.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as a procedure: it comes back, or flaws that have places.
+//! Arbitrary bytes as a procedure: parsed, or rejected with flaws that have positions.
 
 #![no_main]
 

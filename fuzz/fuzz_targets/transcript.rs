@@ -1,4 +1,4 @@
-//! Any text as recorded conversations: at least one comes back, or a reason.
+//! Arbitrary text as recorded SOP sessions: at least one is parsed, or there is a reason.
 
 #![no_main]
 

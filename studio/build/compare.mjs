@@ -1,6 +1,6 @@
-// Builds the page anew and says where it differs from the one in the repository.
+// Builds the page again and reports where it differs from the committed one.
 //
-// Compressed twins are compared by what they hold: a newer compressor may pack the same otherwise.
+// Compressed copies are compared by content: a newer compressor may produce different bytes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

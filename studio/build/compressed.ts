@@ -1,10 +1,10 @@
-// Beside each file of some size lies its compressed twin, so that the binary need not compress.
+// Writes a compressed copy of each larger file, so that the binary need not compress.
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import type { Plugin } from "vite";
 
-/** Below this a compressed twin saves nothing. */
+/** Below this size a compressed copy saves nothing. */
 const BYTES_MIN = 1024;
 const KINDS = /\.(js|css|html|svg)$/;
 
@@ -15,7 +15,7 @@ function walk(folder: string): string[] {
     .flatMap((path) => (statSync(path).isDirectory() ? walk(path) : [path]));
 }
 
-/** Compresses what was written, after everything was. */
+/** Compresses the output after everything was written. */
 export function compressed(): Plugin {
   return {
     name: "compressed",

@@ -1,11 +1,11 @@
-// The licences of what is bundled travel with the page: one text file beside it.
+// Collects the licences of bundled packages into one text file next to the page.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
 
 const NAME = "THIRD-PARTY.txt";
 
-/** The folder of the package that a module belongs to, if it is somebody else's. */
+/** The folder of the package that a module belongs to, if it is third-party. */
 function packageOf(module: string): string | undefined {
   const path = module.replace(/^\0/, "").split("?")[0] ?? "";
   const at = path.lastIndexOf("/node_modules/");
@@ -22,7 +22,7 @@ function notice(folder: string): string {
   return `${about.name} ${about.version}: ${about.license}\n\n${text.replace(/\r\n/g, "\n")}\n`;
 }
 
-/** Notes every package of which something is bundled, also beside the page, and writes their notices. */
+/** Records every bundled package, also those in workers, and writes their notices. */
 export function notices(): { seen: Plugin; written: Plugin } {
   const folders = new Map<string, string>();
   const moduleParsed = (module: { id: string }) => {

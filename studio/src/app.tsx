@@ -1,14 +1,14 @@
-// Which page belongs to which address. Pages with large parts are loaded when they are opened.
+// Maps routes to pages. Pages with large dependencies are loaded on demand.
 import { lazy, Suspense } from "react";
-import { Compare } from "./pages/compare";
-import { Documents } from "./pages/documents";
-import { Inbox } from "./pages/inbox";
+import { ComparePage } from "./pages/compare";
+import { DocumentsPage } from "./pages/documents";
+import { InboxPage } from "./pages/inbox";
 import { RunPage } from "./pages/run";
-import { Runs } from "./pages/runs";
-import { Tools } from "./pages/tools";
+import { RunsPage } from "./pages/runs";
+import { ToolsPage } from "./pages/tools";
 import { ToolPage } from "./pages/tool";
-import { Routed, useRouter } from "./router";
-import { Announced } from "./shell/announce";
+import { RouterProvider, useRouter } from "./router";
+import { Announcer } from "./shell/announce";
 import { Shell } from "./shell/shell";
 
 const DocumentPage = lazy(() => import("./pages/document"));
@@ -16,15 +16,15 @@ const Playground = lazy(() => import("./pages/playground"));
 
 export function App() {
   return (
-    <Routed>
-      <Announced>
+    <RouterProvider>
+      <Announcer>
         <Shell>
           <Suspense fallback={<p className="quiet">Loading…</p>}>
             <Page />
           </Suspense>
         </Shell>
-      </Announced>
-    </Routed>
+      </Announcer>
+    </RouterProvider>
   );
 }
 
@@ -32,29 +32,29 @@ function Page() {
   const { route } = useRouter();
   switch (route.page) {
     case "tools":
-      return <Tools />;
+      return <ToolsPage />;
     case "tool":
       return <ToolPage key={route.name} name={route.name} />;
     case "runs":
-      return <Runs />;
+      return <RunsPage />;
     case "run":
       return <RunPage key={route.run} run={route.run} step={route.step} />;
     case "compare":
-      return <Compare />;
+      return <ComparePage />;
     case "documents":
-      return <Documents />;
+      return <DocumentsPage />;
     case "document":
       return <DocumentPage key={route.id} id={route.id} />;
     case "inbox":
-      return <Inbox />;
+      return <InboxPage />;
     case "playground":
       return <Playground />;
     case "lost":
       return (
         <section>
-          <h1>There is no page here</h1>
+          <h1>Page not found</h1>
           <p>
-            Nothing lies at <code>{route.path}</code>. The list above leads to everything there is.
+            There is no page at <code>{route.path}</code>. Use the navigation above.
           </p>
         </section>
       );

@@ -1,6 +1,6 @@
-// Where the page begins.
+// The entry point of the page.
 import { createRoot } from "react-dom/client";
-import { takeFromAddress } from "./api/token";
+import { takeCredentialFromUrl } from "./api/token";
 import { App } from "./app";
 import "./style/base.css";
 import "./style/graph.css";
@@ -8,5 +8,5 @@ import "./style/run.css";
 import "./style/edit.css";
 
 const root = document.getElementById("root");
-// The page asks for nothing before it has its key.
-void takeFromAddress().then(() => root && createRoot(root).render(<App />));
+// The page sends no request before it has its key.
+void takeCredentialFromUrl().then(() => root && createRoot(root).render(<App />));

@@ -1,4 +1,4 @@
-// Which page is shown follows from the address alone, so that every view can be linked to.
+// The page is determined by the URL alone, so that every view can be linked to.
 import { createContext, useContext, useEffect, useMemo, useState, type AnchorHTMLAttributes, type ReactNode } from "react";
 
 export const BASE = "/studio";
@@ -15,10 +15,10 @@ export type Route =
   | { page: "playground" }
   | { page: "lost"; path: string };
 
-/** Reads a path into the page it names. */
+/** Parses a path into a route. */
 export function parse(path: string): Route {
   const inside = path.startsWith(BASE) ? path.slice(BASE.length) : path;
-  const parts = inside.split("/").filter(Boolean).map(decoded);
+  const parts = inside.split("/").filter(Boolean).map(decodePart);
   const [first, second, third, fourth] = parts;
   switch (first) {
     case undefined:
@@ -42,7 +42,7 @@ export function parse(path: string): Route {
   }
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -50,24 +50,24 @@ function decoded(part: string): string {
   }
 }
 
-/** The address of a page, from the parts of its path. */
+/** The URL of a page, from the parts of its path. */
 export function to(...parts: (string | number)[]): string {
   return [BASE, ...parts.map((part) => encodeURIComponent(String(part)))].join("/");
 }
 
-type Place = { path: string; search: string };
-type Router = Place & { route: Route; go: (path: string, how?: { replace?: boolean }) => void };
+type UrlParts = { path: string; search: string };
+type Router = UrlParts & { route: Route; go: (path: string, how?: { replace?: boolean }) => void };
 
-const Here = createContext<Router | null>(null);
+const RouterContext = createContext<Router | null>(null);
 
-function place(): Place {
+function currentUrl(): UrlParts {
   return { path: location.pathname, search: location.search };
 }
 
-export function Routed({ children }: { children: ReactNode }) {
-  const [here, setHere] = useState(place);
+export function RouterProvider({ children }: { children: ReactNode }) {
+  const [here, setHere] = useState(currentUrl);
   useEffect(() => {
-    const moved = () => setHere(place());
+    const moved = () => setHere(currentUrl());
     addEventListener("popstate", moved);
     return () => removeEventListener("popstate", moved);
   }, []);
@@ -79,21 +79,21 @@ export function Routed({ children }: { children: ReactNode }) {
         if (path === location.pathname + location.search) return;
         if (how?.replace) history.replaceState(null, "", path);
         else history.pushState(null, "", path);
-        setHere(place());
+        setHere(currentUrl());
       },
     }),
     [here],
   );
-  return <Here.Provider value={router}>{children}</Here.Provider>;
+  return <RouterContext.Provider value={router}>{children}</RouterContext.Provider>;
 }
 
 export function useRouter(): Router {
-  const router = useContext(Here);
+  const router = useContext(RouterContext);
   if (!router) throw new Error("outside of the router");
   return router;
 }
 
-/** A link inside the studio: a plain click stays on the page, any other does what browsers do. */
+/** A link inside the studio: a plain click stays on the page, any other click does what the browser does. */
 export function Link({ href, onClick, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }) {
   const { go } = useRouter();
   return (

@@ -1,10 +1,10 @@
-// From a schema to a form: kinds of field, what it begins with, hints, what is kept and what is not.
+// From a schema to a form: kinds of field, initial values, hints, and what is stored.
 import { expect, test } from "vitest";
 import type { Json, Schema } from "../src/api/types";
-import { remember, remembered } from "../src/form/remembered";
-import { inside, placed, unplaced } from "../src/form/said";
+import { storeInput, storedInputs } from "../src/form/input-history";
+import { memberPointer, parseErrors, errorsWithoutField } from "../src/form/server-errors";
 import { field } from "../src/form/schema";
-import { blank, discreet, empty, hint } from "../src/form/value";
+import { initialValue, withoutSecrets, emptyItem, hint } from "../src/form/value";
 
 const kind = (schema: Schema, root: Schema = {}) => field(schema, root).kind;
 
@@ -22,31 +22,31 @@ test("every common kind of schema has its field", () => {
   expect(kind({})).toBe("json");
 });
 
-test("what may be null is asked for as what else it may be", () => {
+test("a nullable type gets the field of its other type", () => {
   expect(field({ type: ["string", "null"] }, {})).toMatchObject({ kind: "text", nullable: true });
   expect(field({ anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }], description: "how many" }, {})).toMatchObject({ kind: "number", least: 1, nullable: true, about: "how many" });
 });
 
-test("references are followed, also where they lead in a circle", () => {
+test("references are followed, even in a cycle", () => {
   const root: Schema = {
     $defs: { tree: { type: "object", properties: { name: { type: "string" }, next: { $ref: "#/$defs/tree" } } }, round: { $ref: "#/$defs/round" } },
   };
   expect(field({ $ref: "#/$defs/tree", title: "A tree" }, root)).toMatchObject({ kind: "object", title: "A tree" });
   expect(kind({ $ref: "#/$defs/round" }, root)).toBe("json");
   expect(kind({ $ref: "#/$defs/none" }, root)).toBe("json");
-  expect(blank({ $ref: "#/$defs/tree" }, root)).toEqual({});
+  expect(initialValue({ $ref: "#/$defs/tree" }, root)).toEqual({});
 });
 
-test("parts of a schema come together", () => {
+test("parts of a schema are merged", () => {
   const whole = field({ allOf: [{ properties: { a: { type: "string" } }, required: ["a"] }, { properties: { b: { type: "number" } } }], required: ["b"] }, {});
   expect(whole).toMatchObject({ kind: "object", members: [{ name: "a", required: true }, { name: "b", required: true }] });
 });
 
-test("what is required and not described is still asked for", () => {
+test("required members without a schema get a field", () => {
   expect(field({ type: "object", required: ["x"] }, {})).toMatchObject({ members: [{ name: "x", required: true }], more: {} });
 });
 
-test("a form begins with the defaults and what must be there", () => {
+test("a form starts with the defaults and the required members", () => {
   const schema: Schema = {
     type: "object",
     properties: {
@@ -58,20 +58,20 @@ test("a form begins with the defaults and what must be there", () => {
     },
     required: ["name", "where", "pair"],
   };
-  expect(blank(schema, schema)).toEqual({ size: 3, where: { country: "DE" }, pair: [0, 0] });
-  expect(empty({ type: "string" }, {})).toBe("");
+  expect(initialValue(schema, schema)).toEqual({ size: 3, where: { country: "DE" }, pair: [0, 0] });
+  expect(emptyItem({ type: "string" }, {})).toBe("");
 });
 
-test("hints tell what is odd and leave the rest to the server", () => {
+test("hints report what is invalid and leave the rest to the server", () => {
   const text = field({ type: "string", minLength: 2, pattern: "^a" }, {});
-  expect(hint(text, undefined, true)).toBe("is needed");
+  expect(hint(text, undefined, true)).toBe("is required");
   expect(hint(text, undefined, false)).toBeUndefined();
-  expect(hint(text, "a", true)).toBe("at least 2 letters are needed");
-  expect(hint(text, "ba", true)).toBe("does not fit ^a");
+  expect(hint(text, "a", true)).toBe("at least 2 characters are required");
+  expect(hint(text, "ba", true)).toBe("does not match ^a");
   expect(hint(field({ type: "string", pattern: "(" }, {}), "x", true)).toBeUndefined();
   expect(hint(field({ type: "integer", exclusiveMinimum: 0 }, {}), 0, true)).toBe("more than 0");
-  expect(hint(field({ type: "integer" }, {}), 1.5, true)).toBe("is to be a whole number");
-  expect(hint(field({ type: "number" }, {}), "many", true)).toBe("is to be a number");
+  expect(hint(field({ type: "integer" }, {}), 1.5, true)).toBe("must be an integer");
+  expect(hint(field({ type: "number" }, {}), "many", true)).toBe("must be a number");
 });
 
 const secretive: Schema = {
@@ -84,28 +84,28 @@ const secretive: Schema = {
   },
 };
 
-test("secrets are not kept, however deep they lie", () => {
+test("secrets are not stored, however deeply nested", () => {
   const given: Json = { user: "u", key: "k", all: [{ pin: "1", n: 2 }], way: { token: "t", x: 1 } };
-  expect(discreet(given, secretive, secretive)).toEqual({ user: "u", all: [{ n: 2 }], way: { x: 1 } });
+  expect(withoutSecrets(given, secretive, secretive)).toEqual({ user: "u", all: [{ n: 2 }], way: { x: 1 } });
 });
 
 test("the last ten inputs are remembered, each once, the newest first", () => {
   const held = new Map<string, string>();
   const shelf = { getItem: (key: string) => held.get(key) ?? null, setItem: (key: string, text: string) => void held.set(key, text), removeItem: (key: string) => void held.delete(key) };
-  for (let at = 0; at < 14; at++) remember("w", { user: `u${at}`, key: "hidden" }, secretive, at, shelf);
-  remember("w", { user: "u9", key: "other" }, secretive, 99, shelf);
-  const kept = remembered("w", shelf);
+  for (let at = 0; at < 14; at++) storeInput("w", { user: `u${at}`, key: "hidden" }, secretive, at, shelf);
+  storeInput("w", { user: "u9", key: "other" }, secretive, 99, shelf);
+  const kept = storedInputs("w", shelf);
   expect(kept).toHaveLength(10);
   expect(kept[0]).toEqual({ at_ms: 99, input: { user: "u9" } });
   expect(kept.filter((one) => (one.input as { user: string }).user === "u9")).toHaveLength(1);
   expect([...held.values()].join()).not.toContain("hidden");
-  expect(remembered("other", shelf)).toEqual([]);
+  expect(storedInputs("other", shelf)).toEqual([]);
 });
 
-test("what the server said is told at its field", () => {
-  const said = placed('the input does not fit the schema of `w`: /weight: must be more than 0; it is -1; /a~1b/0: must be a string, not a number; `country` is missing');
-  expect(said.fields).toEqual({ "/weight": "must be more than 0; it is -1", "/a~1b/0": "must be a string, not a number", "/country": "is needed" });
-  expect(inside("/a", "b/c")).toBe("/a/b~1c");
-  expect(unplaced(said, new Set(["/weight", "/country"]))).toEqual(["/a~1b/0: must be a string, not a number"]);
-  expect(placed("there is no workflow `w`")).toEqual({ fields: {}, rest: ["there is no workflow `w`"] });
+test("a server message is shown at its field", () => {
+  const said = parseErrors('the input does not fit the schema of `w`: /weight: must be more than 0; it is -1; /a~1b/0: must be a string, not a number; `country` is missing');
+  expect(said.fields).toEqual({ "/weight": "must be more than 0; it is -1", "/a~1b/0": "must be a string, not a number", "/country": "is required" });
+  expect(memberPointer("/a", "b/c")).toBe("/a/b~1c");
+  expect(errorsWithoutField(said, new Set(["/weight", "/country"]))).toEqual(["/a~1b/0: must be a string, not a number"]);
+  expect(parseErrors("there is no workflow `w`")).toEqual({ fields: {}, rest: ["there is no workflow `w`"] });
 });

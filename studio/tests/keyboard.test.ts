@@ -1,19 +1,19 @@
-// Where arrow keys lead, what the search finds, what addresses mean, how a stream is cut.
+// Arrow keys, node search, routes, and splitting of event streams.
 import { expect, test } from "vitest";
-import { cut } from "../src/api/events";
+import { splitEvents } from "../src/api/events";
 import { matching, neighbour } from "../src/graph/keyboard";
 import { layout } from "../src/graph/layout";
 import { mermaid } from "../src/graph/mermaid";
 import { svg } from "../src/graph/svg";
 import { parse, to } from "../src/router";
-import { edge, graph, node } from "./made";
+import { edge, graph, node } from "./graphs";
 
 const fork = graph(
   [node("entry", "entry"), node("left"), node("right"), node("exit", "exit")],
   [edge("entry", "left"), edge("entry", "right"), edge("left", "exit"), edge("right", "exit")],
 );
 
-test("arrows follow edges and go to what stands beside", () => {
+test("arrows follow edges and move to neighbours", () => {
   const laid = layout(fork);
   const first = neighbour(fork, laid, "entry", "ArrowDown")!;
   const other = first === "left" ? "right" : "left";
@@ -28,15 +28,15 @@ test("a node is found by a part of its name", () => {
   expect(matching(fork, " ")).toEqual([]);
 });
 
-test("addresses and pages belong together", () => {
+test("URLs and pages map to each other", () => {
   expect(parse("/studio")).toEqual({ page: "tools" });
   expect(parse(to("runs", "run_1", "steps", 7))).toEqual({ page: "run", run: "run_1", step: 7 });
   expect(parse(to("tools", "a/b c"))).toEqual({ page: "tool", name: "a/b c" });
   expect(parse("/studio/runs/run_1/other")).toEqual({ page: "lost", path: "/studio/runs/run_1/other" });
 });
 
-test("a stream is cut at empty lines, wherever its pieces end", () => {
-  const { data, rest } = cut(": here\n\nid: 1\ndata: {\"a\":1}\n\nid: 2\ndata: {\"b\"");
+test("a stream is split at empty lines, wherever its chunks end", () => {
+  const { data, rest } = splitEvents(": here\n\nid: 1\ndata: {\"a\":1}\n\nid: 2\ndata: {\"b\"");
   expect(data).toEqual(['{"a":1}']);
   expect(rest).toBe('id: 2\ndata: {"b"');
 });

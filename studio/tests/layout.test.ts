@@ -1,21 +1,21 @@
-// Where nodes stand: in their layer, side by side, never over each other.
+// Node positions: in their layer, next to each other, never overlapping.
 import { expect, test } from "vitest";
 import { layout } from "../src/graph/layout";
-import { edge, graph, node, wide } from "./made";
+import { edge, graph, node, wide } from "./graphs";
 
 const diamond = graph(
   ["entry", "left", "right", "slow", "exit"].map((id) => node(id)),
   [edge("entry", "left"), edge("entry", "right"), edge("left", "slow"), edge("slow", "exit"), edge("right", "exit")],
 );
 
-test("what can run at the same time stands side by side", () => {
+test("nodes that can run in parallel are next to each other", () => {
   const { boxes } = layout(diamond);
   expect(boxes["left"]!.y).toBe(boxes["right"]!.y);
   expect(boxes["left"]!.x).not.toBe(boxes["right"]!.x);
   expect(boxes["exit"]!.y).toBeGreaterThan(boxes["slow"]!.y);
 });
 
-test("each layer is a band that holds its nodes", () => {
+test("each layer is a band that contains its nodes", () => {
   const { bands, boxes } = layout(diamond);
   expect(bands.map((band) => band.rank)).toEqual([0, 1, 2, 3]);
   expect(boxes["right"]!.y).toBeGreaterThan(bands[1]!.y);
@@ -32,12 +32,12 @@ test("loops, double edges and an edge to itself are drawn", () => {
   for (const way of Object.values(ways)) expect(way.points.length).toBeGreaterThan(1);
 });
 
-test("an edge that leads nowhere is left out", () => {
+test("an edge to a missing node is dropped", () => {
   const { ways } = layout(graph([node("a")], [edge("a", "gone")]));
   expect(ways).toEqual({});
 });
 
-test("five hundred nodes do not overlap, and the same graph gives the same picture", () => {
+test("five hundred nodes do not overlap, and the same graph gives the same layout", () => {
   const big = wide(50, 10);
   const { boxes } = layout(big);
   const rows = new Map<number, { x: number; width: number }[]>();

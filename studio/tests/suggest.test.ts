@@ -1,29 +1,29 @@
-// What is offered while somebody types, by the real schemas of the formats.
+// Completions while typing, with the real schemas of the formats.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { Schema } from "../src/api/types";
-import { jsonPlace, markdownPlace, yamlPlace } from "../src/editor/path";
-import { calledAt, suggest, suggestInStep, toolWanted, type Known } from "../src/editor/suggest";
+import { jsonPath, markdownPath, yamlPath } from "../src/editor/cursor-path";
+import { toolAt, suggest, suggestInStep, toolNameAt, type DocumentContext } from "../src/editor/completions";
 
 const schema = (name: string) => JSON.parse(readFileSync(new URL(`../../schemas/${name}.schema.json`, import.meta.url), "utf8")) as Schema;
 const graph = schema("yaml-graph");
-const known: Known = { nodes: ["entry", "send"], tools: [{ name: "builtin:read-file" }, { name: "mail:send" }], workflows: [{ name: "order" }] };
+const known: DocumentContext = { nodes: ["entry", "send"], tools: [{ name: "builtin:read-file" }, { name: "mail:send" }], workflows: [{ name: "order" }] };
 
-/** The place of `¦` in a text. */
+/** The position of `¦` in a text. */
 function yaml(text: string) {
   const lines = text.split("\n");
   const line = lines.findIndex((one) => one.includes("¦")) + 1;
   const column = lines[line - 1]!.indexOf("¦") + 1;
-  return yamlPlace(text.replace("¦", "").split("\n"), line, column);
+  return yamlPath(text.replace("¦", "").split("\n"), line, column);
 }
-const json = (text: string) => jsonPlace(text.replace("¦", ""), text.indexOf("¦"));
+const json = (text: string) => jsonPath(text.replace("¦", ""), text.indexOf("¦"));
 
-/** A place without what stands around it. */
+/** A position without its surroundings. */
 const bare = ({ path, key, beside }: ReturnType<typeof yaml>) => ({ path, key, beside });
 
 const head = "server:\n  name: s\ntools:\n  - name: t\n    nodes:\n";
 
-test("a place in YAML is told by indents", () => {
+test("a position in YAML is found by indentation", () => {
   expect(bare(yaml("ser¦"))).toEqual({ path: [], key: undefined, beside: {} });
   expect(bare(yaml(head + "      - id: a\n        type: mcp\n        ¦"))).toEqual({ path: ["tools", "*", "nodes", "*"], key: undefined, beside: { id: "a", type: "mcp" } });
   expect(yaml(head + "      - id: a\n        next: ¦\n        type: exit")).toMatchObject({ key: "next", beside: { id: "a", type: "exit" } });
@@ -33,13 +33,13 @@ test("a place in YAML is told by indents", () => {
   expect(yaml(head + "      - id: a\n        next:\n          - ¦")).toMatchObject({ path: ["tools", "*", "nodes", "*", "next", "*"] });
 });
 
-test("a place in JSON is told by brackets", () => {
+test("a position in JSON is found by brackets", () => {
   expect(bare(json('{"tasks": [{"id": "a", "¦"}]}'))).toEqual({ path: ["tasks", "*"], key: undefined, beside: { id: "a" } });
   expect(bare(json('{"tasks": [{"tool": "¦", "id": "a"}]}'))).toEqual({ path: ["tasks", "*"], key: "tool", beside: { id: "a" } });
   expect(json('{"tasks": [{"depends_on": ["¦"]}]}')).toMatchObject({ path: ["tasks", "*", "depends_on", "*"] });
 });
 
-test("keys are offered as the type of the node has them", () => {
+test("keys are offered by the type of the node", () => {
   const offered = (type: string) => suggest(graph, yaml(head + `      - id: a\n        type: ${type}\n        ¦`), known).map((one) => one.text);
   expect(offered("mcp")).toEqual(expect.arrayContaining(["server", "tool", "args", "retry", "next"]));
   expect(offered("mcp")).not.toContain("id");
@@ -69,10 +69,10 @@ const takes: Schema = {
   properties: { body: { type: "string", description: "What it says." }, to: { type: "string" }, how: { enum: ["fast", "slow"] }, more: { type: "object", properties: { deep: {} } } },
 };
 
-test("arguments are offered as the tool takes them, the needed ones first", () => {
+test("arguments of the tool are offered, required ones first", () => {
   const node = (inside: string) => yaml(head + `      - id: a\n        server: mail\n        tool: send\n        args:\n${inside}\n        next: b`);
   const at = node("          ¦");
-  expect(calledAt(at)).toBe("mail:send");
+  expect(toolAt(at)).toBe("mail:send");
   expect(suggest(graph, at, { ...known, takes }).map((one) => one.text)).toEqual(["to", "body", "how", "more"]);
   expect(suggest(graph, at, { ...known, takes })[1]).toMatchObject({ about: "string: What it says." });
   expect(suggest(graph, node("          to: x\n          ¦"), { ...known, takes }).map((one) => one.text)).not.toContain("to");
@@ -81,10 +81,10 @@ test("arguments are offered as the tool takes them, the needed ones first", () =
   expect(suggest(graph, at, known)).toEqual([]);
 });
 
-test("a place between brackets on a line is told too", () => {
+test("a position inside brackets on a line is found too", () => {
   const at = yaml(head + "      - id: a\n        server: mail\n        tool: send\n        args: { to: x, ¦ }\n        next: b");
   expect(bare(at)).toEqual({ path: ["tools", "*", "nodes", "*", "args"], key: undefined, beside: { to: "x" } });
-  expect(calledAt(at)).toBe("mail:send");
+  expect(toolAt(at)).toBe("mail:send");
   expect(suggest(graph, at, { ...known, takes }).map((one) => one.text)).toEqual(["body", "how", "more"]);
   expect(bare(yaml(head + "      - { id: a, type: ¦ }"))).toEqual({ path: ["tools", "*", "nodes", "*"], key: "type", beside: { id: "a" } });
   expect(bare(yaml(head + "      - id: a\n        next: [¦]"))).toMatchObject({ path: ["tools", "*", "nodes", "*", "next", "*"] });
@@ -92,22 +92,22 @@ test("a place between brackets on a line is told too", () => {
 });
 
 test("the tool of a call is found before and below its arguments", () => {
-  expect(calledAt(yaml(head + "      - id: a\n        args:\n          ¦\n        workflow: order"))).toBe("workflow:order");
-  expect(calledAt(json('{"tasks": [{"arguments": {"¦"}, "tool": "mail:send"}]}'))).toBe("mail:send");
-  expect(calledAt(json('{"nodes": [{"type": "read-file", "params": {"¦"}}]}'))).toBe("read-file");
-  expect(calledAt(yaml(head + "      - id: a\n        ¦"))).toBeUndefined();
-  expect(toolWanted(yaml(head + "      - id: a\n        server: mail\n        tool: ¦"), "yaml")).toEqual({ server: "mail" });
-  expect(toolWanted(json('{"nodes": [{"type": "¦"}]}'), "ir")).toEqual({ server: undefined });
-  expect(toolWanted(yaml(head + "      - id: a\n        type: ¦"), "yaml")).toBeUndefined();
+  expect(toolAt(yaml(head + "      - id: a\n        args:\n          ¦\n        workflow: order"))).toBe("workflow:order");
+  expect(toolAt(json('{"tasks": [{"arguments": {"¦"}, "tool": "mail:send"}]}'))).toBe("mail:send");
+  expect(toolAt(json('{"nodes": [{"type": "read-file", "params": {"¦"}}]}'))).toBe("read-file");
+  expect(toolAt(yaml(head + "      - id: a\n        ¦"))).toBeUndefined();
+  expect(toolNameAt(yaml(head + "      - id: a\n        server: mail\n        tool: ¦"), "yaml")).toEqual({ server: "mail" });
+  expect(toolNameAt(json('{"nodes": [{"type": "¦"}]}'), "ir")).toEqual({ server: undefined });
+  expect(toolNameAt(yaml(head + "      - id: a\n        type: ¦"), "yaml")).toBeUndefined();
 });
 
 test("a step written as Markdown is completed as a node of an IR is, its arguments among the rest", () => {
   const step = (line: string) => {
     const lines = `# Post\n\n## Steps\n\n### first\n\nProse.\n\n- type: mail:send\n${line}\n\n### second\n\n- type: end\n`.split("\n");
-    return markdownPlace(lines.map((one) => one.replace("¦", "")), 10, line.indexOf("¦") + 1);
+    return markdownPath(lines.map((one) => one.replace("¦", "")), 10, line.indexOf("¦") + 1);
   };
   const keys = step("- ¦")!;
-  expect(calledAt(keys, true)).toBe("mail:send");
+  expect(toolAt(keys, true)).toBe("mail:send");
   const offered = suggestInStep(schema("pflow-ir"), keys, { ...known, takes }).map((one) => one.text);
   expect(offered.slice(0, 2)).toEqual(["to", "body"]);
   expect(offered).toContain("retry");

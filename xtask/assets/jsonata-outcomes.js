@@ -1,7 +1,7 @@
-// Reads `{"expr": .., "input": ..}` one per line and prints how the npm package `jsonata` ends
-// each: `{"value": ..}`, `{}` for no value, `{"code": ..}` for an error of its own,
-// `{"thrown": ..}` for one of JavaScript, `{"gave_up": true}` when it takes too long. Each answer is
-// written before the next case begins. The argument is how many lines to skip.
+// Reads one `{"expr": .., "input": ..}` per line and prints the outcome of the npm package
+// `jsonata` for each: `{"value": ..}`, `{}` for no value, `{"code": ..}` for an error of its own,
+// `{"thrown": ..}` for a JavaScript error, `{"gave_up": true}` when it takes too long. Each answer
+// is written before the next case starts. The argument is the number of lines to skip.
 const jsonata = require("jsonata");
 const fs = require("fs");
 const skip = Number(process.argv[2] || 0);
@@ -10,12 +10,12 @@ const lines = fs.readFileSync(0, "utf8").trim().split("\n").slice(skip);
 const MILLIS_MAX = 2000;
 const DEPTH_MAX = 500;
 
-// Functions inside a value are shown as the empty text, by JSON.stringify's replacer.
+// Functions inside a value are shown as empty text, by JSON.stringify's replacer.
 const isFunction = (value) =>
   typeof value === "function" ||
   (value && (value._jsonata_function || value._jsonata_lambda));
 
-// Half of a surrogate pair is no text elsewhere: it is shown as the mark for what cannot be read.
+// Half of a surrogate pair is not valid text elsewhere: it is shown as the replacement character.
 function readable(part) {
   if (isFunction(part)) return "";
   return typeof part === "string" ? part.toWellFormed() : part;
@@ -43,7 +43,7 @@ async function outcome({ expr, input }) {
   }
 }
 
-// A pipe may take less than the whole, or nothing at the moment.
+// A pipe may accept only a part, or nothing at the moment.
 function write(text) {
   let bytes = Buffer.from(text + "\n");
   while (bytes.length > 0) {

@@ -1,5 +1,4 @@
-//! `cargo xtask bench SUBJECT`: build what is measured as it is
-//! shipped, and measure it.
+//! `cargo xtask bench SUBJECT`: builds the benchmarks in release mode and runs them.
 
 use crate::{paths, setup, shell};
 use anyhow::{Result, bail, ensure};
@@ -21,17 +20,17 @@ const SUBJECTS: &[&str] = &[
     "peers",
 ];
 
-/// Engines that keep checkpoints, which ours is measured next to.
+/// Checkpointing engines that ours is compared with.
 const ENGINES: &[&str] = &[
     "langgraph==1.2.20",
     "langgraph-checkpoint-sqlite==3.1.2",
     "dbos==3.3.0",
 ];
 
-/// Another server of YAML graphs, which ours is measured next to.
+/// Another server of YAML graphs that ours is compared with.
 const PEER: (&str, &str) = ("mcpgraph", "0.1.23");
 
-/// Measures; the arguments after the subject go to the measuring program.
+/// Runs a benchmark; the arguments after the subject go to the benchmark program.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match arguments.split_first() {
         Some((subject, rest)) if subject == "engine" => engine(&["tramline"], rest),
@@ -39,23 +38,25 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "expr" => expr(rest),
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),
-        Some((subject, rest)) if subject == "loop" => looping(rest),
+        Some((subject, rest)) if subject == "loop" => loop_bench(rest),
         Some((subject, rest)) if subject == "search" => search(rest),
         Some((subject, rest)) if subject == "sop" => sop(rest),
         Some((subject, rest)) if subject == "planner" => planner(rest),
         Some((subject, rest)) if subject == "peers" => peers::run(rest),
-        Some((other, _)) => bail!("there is nothing called `{other}` to measure; {}", known()),
-        None => bail!("name what to measure; {}", known()),
+        Some((other, _)) => bail!("unknown benchmark `{other}`; {}", known()),
+        None => bail!("name a benchmark; {}", known()),
     }
 }
 
 fn known() -> String {
-    format!("there is {}", SUBJECTS.join(", "))
+    format!("the benchmarks are {}", SUBJECTS.join(", "))
 }
 
-/// Parts of what measures the engine, which may need more than itself and the unruly server.
+/// Runs parts of the engine benchmark; `more` lists packages it needs besides itself and the test
+/// server.
 fn engine(more: &[&str], arguments: &[String]) -> Result<()> {
-    // One by one: built together they would share features, and the binary be another one.
+    // Built one by one: built together they would share features, and the binary would not be the
+    // shipped one.
     for package in more.iter().chain(&["tramline-unruly", "tramline-bench"]) {
         let what = ["build", "--quiet", "--release", "--package", package];
         shell::run(&mut shell::cargo(&what))?;
@@ -69,7 +70,7 @@ fn expr(arguments: &[String]) -> Result<()> {
     for package in ["jsonata", "json-logic-js"] {
         ensure!(
             modules.join(package).is_dir(),
-            "the npm package {package} is not in {}; `cargo xtask setup` brings it",
+            "the npm package {package} is not in {}; `cargo xtask setup` installs it",
             modules.display()
         );
     }
@@ -86,7 +87,8 @@ fn expr(arguments: &[String]) -> Result<()> {
     )
 }
 
-/// Recorded conversations through the gate of a procedure; with `--moves`, what a move takes.
+/// Recorded SOP sessions through the gate of a procedure; with `--moves`, the time that a move
+/// takes.
 fn sop(arguments: &[String]) -> Result<()> {
     let is_moves = arguments.iter().any(|it| it == "--moves");
     let (feature, program) = match is_moves {
@@ -174,7 +176,7 @@ fn control(arguments: &[String]) -> Result<()> {
     )
 }
 
-fn looping(arguments: &[String]) -> Result<()> {
+fn loop_bench(arguments: &[String]) -> Result<()> {
     let what = "build --quiet --release --package tramline-bench --no-default-features \
                 --features loop --bin tramline-bench-loop";
     shell::run(&mut shell::cargo(
@@ -188,7 +190,7 @@ fn search(arguments: &[String]) -> Result<()> {
     let data = paths::shared().join("data");
     ensure!(
         data.join("retrieval").is_dir(),
-        "no data in {}; name where it lies with TRAMLINE_SHARED",
+        "no data in {}; set TRAMLINE_SHARED to its directory",
         data.display()
     );
     let encoder = setup::encoder()?;
@@ -213,7 +215,7 @@ fn planner(arguments: &[String]) -> Result<()> {
     let data = paths::shared().join("data");
     ensure!(
         data.join("planning").is_dir(),
-        "no data in {}; name where it lies with TRAMLINE_SHARED",
+        "no data in {}; set TRAMLINE_SHARED to its directory",
         data.display()
     );
     let encoder = setup::encoder()?;

@@ -1,29 +1,30 @@
-//! `cargo xtask counts`: the instructions of the engine's hot path, held to bounds.
+//! `cargo xtask counts`: checks the instruction counts of the engine's hot path against recorded
+//! values.
 //!
-//! Times on machines that do other things say little; instructions say the same everywhere. Callgrind counts those of
-//! fixed work. More than a bound allows fails; much less asks for the bound to be lowered, so that
-//! what was gained is not lost again unseen.
+//! Times on a shared machine vary; instruction counts are the same everywhere. Callgrind counts
+//! those of fixed work. A count far above its recorded value fails. A count far below it also
+//! fails, so that the recorded value is lowered and a later regression is noticed.
 
 use crate::{paths, shell};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How far a count may be from its bound, in percent.
+/// How far a count may be from its recorded value, in percent.
 const TOLERANCE_PERCENT: u64 = 10;
 
 /// The work that is counted.
 const WORK: [&str; 3] = ["expressions", "fold", "steps"];
 
-/// Work that is not held to a bound: the start of the process, which is taken off every count.
+/// The start of the process, which is subtracted from every count.
 const START: &str = "nothing";
 
-/// Counts everything; `--write` writes the counts as the new bounds.
+/// Counts all work; `--write` records the counts.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let write = crate::only_flag(arguments, "--write")?;
     ensure!(
         shell::find("valgrind", None).is_some(),
-        "valgrind is not there; `cargo xtask setup` installs it"
+        "valgrind is missing; `cargo xtask setup` installs it"
     );
     let program = build()?;
     let start = count(&program, START)?;
@@ -39,13 +40,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         std::fs::write(&path, text(&counts))?;
         return Ok(());
     }
-    let bounds = paths::read(&path).context("no bounds yet; `cargo xtask counts --write`")?;
-    let bounds = bounds_of(&bounds)?;
+    let bounds =
+        paths::read(&path).context("no counts are recorded; run `cargo xtask counts --write`")?;
+    let bounds = parse_counts(&bounds)?;
     let mut wrong = Vec::new();
     for (work, count) in &counts {
         let bound = bounds.iter().find(|(bounded, _)| bounded == work);
-        let (_, bound) = bound.with_context(|| format!("{work} has no bound"))?;
-        let (line, fault) = judge(work, *bound, *count);
+        let (_, bound) = bound.with_context(|| format!("{work} has no recorded count"))?;
+        let (line, fault) = compare_count(work, *bound, *count);
         println!("{line}");
         wrong.extend(fault);
     }
@@ -64,7 +66,7 @@ fn build() -> Result<PathBuf> {
     Ok(paths::target().join("release/tramline-bench-counts"))
 }
 
-/// The instructions of one piece of work, its process included.
+/// The instructions of one piece of work, including its process.
 fn count(program: &Path, work: &str) -> Result<u64> {
     let done = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -80,17 +82,18 @@ fn count(program: &Path, work: &str) -> Result<u64> {
     Ok(number.parse()?)
 }
 
-/// A line to show, and what is wrong with the count.
-fn judge(work: &str, bound: u64, count: u64) -> (String, Option<String>) {
+/// A line to print, and the problem with the count, if any.
+fn compare_count(work: &str, bound: u64, count: u64) -> (String, Option<String>) {
     let percent = (count as f64 / bound as f64 - 1.0) * 100.0;
-    let line = format!("{work:<12} {count:>12} instructions, bound {bound:>12}, {percent:+.1} %");
+    let line =
+        format!("{work:<12} {count:>12} instructions, recorded {bound:>12}, {percent:+.1} %");
     let wrong = if count * 100 > bound * (100 + TOLERANCE_PERCENT) {
         Some(format!(
-            "{work} takes {percent:.1} % more instructions than its bound: find what made it longer"
+            "{work} takes {percent:.1} % more instructions than recorded: find the regression"
         ))
     } else if count * 100 < bound * (100 - TOLERANCE_PERCENT) {
         Some(format!(
-            "{work} takes {:.1} % fewer instructions than its bound: lower the bound with `cargo xtask counts --write`",
+            "{work} takes {:.1} % fewer instructions than recorded: lower the record with `cargo xtask counts --write`",
             -percent
         ))
     } else {
@@ -99,7 +102,7 @@ fn judge(work: &str, bound: u64, count: u64) -> (String, Option<String>) {
     (line, wrong)
 }
 
-fn bounds_of(text: &str) -> Result<Vec<(String, u64)>> {
+fn parse_counts(text: &str) -> Result<Vec<(String, u64)>> {
     let table: toml::Table = text.parse()?;
     let bound = |(work, value): (String, toml::Value)| {
         let bound = value
@@ -108,7 +111,7 @@ fn bounds_of(text: &str) -> Result<Vec<(String, u64)>> {
         let bound = bound.filter(|bound| *bound > 0);
         Ok((
             work.clone(),
-            bound.with_context(|| format!("{work}: no count"))?,
+            bound.with_context(|| format!("{work}: not a positive number"))?,
         ))
     };
     table.into_iter().map(bound).collect()
@@ -116,8 +119,8 @@ fn bounds_of(text: &str) -> Result<Vec<(String, u64)>> {
 
 fn text(counts: &[(String, u64)]) -> String {
     let mut text = String::from(
-        "# Instructions of fixed work, the start of the process taken off. `cargo xtask counts` holds them to this within\n\
-         # 10 %, and `cargo xtask counts --write` writes them anew.\n",
+        "# Instructions of fixed work, without the start of the process. `cargo xtask counts` fails if a count differs by\n\
+         # more than 10 %, and `cargo xtask counts --write` records new counts.\n",
     );
     for (work, count) in counts {
         text.push_str(&format!("{work} = {count}\n"));
@@ -131,18 +134,28 @@ mod tests {
 
     #[test]
     fn a_loss_and_an_unseen_gain_are_wrong() {
-        assert!(judge("steps", 1_000, 1_101).1.unwrap().contains("more"));
-        assert!(judge("steps", 1_000, 899).1.unwrap().contains("lower"));
+        assert!(
+            compare_count("steps", 1_000, 1_101)
+                .1
+                .unwrap()
+                .contains("more")
+        );
+        assert!(
+            compare_count("steps", 1_000, 899)
+                .1
+                .unwrap()
+                .contains("lower")
+        );
         for near in [900, 1_000, 1_100] {
-            assert_eq!(judge("steps", 1_000, near).1, None, "{near}");
+            assert_eq!(compare_count("steps", 1_000, near).1, None, "{near}");
         }
     }
 
     #[test]
     fn bounds_are_read_as_they_are_written() {
         let counts = vec![("fold".to_owned(), 12), ("steps".to_owned(), 34)];
-        assert_eq!(bounds_of(&text(&counts)).unwrap(), counts);
-        assert!(bounds_of("steps = 'many'").is_err());
-        assert!(bounds_of("steps = 0").is_err());
+        assert_eq!(parse_counts(&text(&counts)).unwrap(), counts);
+        assert!(parse_counts("steps = 'many'").is_err());
+        assert!(parse_counts("steps = 0").is_err());
     }
 }

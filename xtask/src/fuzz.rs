@@ -1,24 +1,24 @@
 //! `cargo xtask fuzz [TARGET] [--minutes N]`: coverage-guided fuzzing with the stable compiler.
 //!
-//! The fuzzer needs flags that the stable compiler hides; `RUSTC_BOOTSTRAP` shows them, for this build
-//! alone. No sanitizer is used: our code has no `unsafe`, and what is looked for are panics, hangs, memory and
-//! broken promises.
+//! The fuzzer needs unstable compiler flags; `RUSTC_BOOTSTRAP` enables them for this build alone.
+//! No sanitizer is used: our code has no `unsafe` except for one call that sets options of the allocator. The fuzzer looks for panics, hangs,
+//! excessive memory and broken invariants.
 
 use crate::{paths, setup, shell};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::process::Command;
 
-/// How long each target is fuzzed if nothing is said.
+/// Minutes per target by default.
 const MINUTES: u64 = 5;
 
-/// An input that needs more memory is a finding, in MB.
+/// Memory per input, in MB; more is a finding.
 const MEMORY_MB: u64 = 1024;
 
-/// An input that takes longer is a finding, in seconds.
+/// Seconds per input; more is a finding.
 const INPUT_SECONDS: u64 = 20;
 
-/// Every target, and whether it needs the crates beyond the core.
+/// Every target, and whether it needs more crates than the core.
 pub(crate) const TARGETS: [(&str, bool); 17] = [
     ("client_wire", true),
     ("config_file", true),
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             name => {
                 let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
                 bail!(
-                    "there is no target `{name}`; there are {}",
+                    "unknown target `{name}`; the targets are {}",
                     names.join(", ")
                 );
             }
@@ -104,7 +104,7 @@ fn fuzz(fuzzer: &std::path::Path, target: &str, is_whole: bool, minutes: u64) ->
 mod tests {
     use super::*;
 
-    /// A target that is not named here is never fuzzed, and one without seeds starts from nothing.
+    /// A target missing here is never fuzzed, and one without seeds starts from nothing.
     #[test]
     fn every_target_is_known_and_has_seeds() {
         let fuzz = paths::root().join("fuzz");

@@ -1,11 +1,11 @@
-//! Development tasks, one file per verb: `cargo xtask help` lists them.
+//! Development tasks, one file per command: `cargo xtask help` lists them.
 //!
-//! Everything a contributor or CI needs to run goes through here, so that both run the same.
+//! Contributors and CI run everything through here, so that both run the same.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a command line speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Result, bail};
@@ -25,80 +25,80 @@ mod supply;
 mod test;
 mod tidy;
 
-/// A verb of the command line.
-struct Verb {
+/// A command.
+struct XtaskCommand {
     name: &'static str,
     help: &'static str,
     run: fn(&[String]) -> Result<()>,
 }
 
-const VERBS: &[Verb] = &[
-    Verb {
+const COMMANDS: &[XtaskCommand] = &[
+    XtaskCommand {
         name: "setup",
-        help: "install what the tests need into target/tools; quick when it is there",
+        help: "install what the tests need into target/tools; fast if already done",
         run: setup::run,
     },
-    Verb {
+    XtaskCommand {
         name: "test",
-        help: "everything that must pass before a change lands; --quick: no setup, no deny",
+        help: "run everything that must pass before a change lands; --quick: no setup, no deny",
         run: test::run,
     },
-    Verb {
+    XtaskCommand {
         name: "bench",
         help: "measure: `bench engine [--json] [PART…]`, `bench expr [--json]`, `bench search [--json] [--calibrate]`\n            \
-               print each figure with its aim; `bench peers [--quick] [--only 1,3] [--render]` writes docs/benchmarks.md",
+               print each figure with its target; `bench peers [--quick] [--only 1,3] [--render]` writes docs/benchmarks.md",
         run: bench::run,
     },
-    Verb {
+    XtaskCommand {
         name: "counts",
-        help: "hold the instructions of the engine's hot path to their bounds; --write: take them as the new bounds",
+        help: "check the instruction counts of the engine's hot path; --write: record new counts",
         run: counts::run,
     },
-    Verb {
+    XtaskCommand {
         name: "tidy",
-        help: "check the house: map, arrows, error pages, glossary, files, examples",
+        help: "check the project: architecture map, crate dependencies, error pages, glossary, files, examples",
         run: tidy::run,
     },
-    Verb {
+    XtaskCommand {
         name: "limits",
-        help: "write the table of every bound in the code to docs/limits.md",
+        help: "write the table of every limit in the code to docs/limits.md",
         run: limits::run,
     },
-    Verb {
+    XtaskCommand {
         name: "schemas",
         help: "write the generated JSON Schemas to schemas/",
         run: schemas::run,
     },
-    Verb {
+    XtaskCommand {
         name: "studio",
-        help: "build the studio's page into the crate that serves it; --pictures: take docs/images from it",
+        help: "build the studio into the crate that serves it; --pictures: take the screenshots in docs/images",
         run: studio::run,
     },
-    Verb {
+    XtaskCommand {
         name: "fuzz",
-        help: "fuzz what reads other people's text: a target or all of them; --minutes N for each",
+        help: "fuzz the parsers of untrusted input: one target or all of them; --minutes N for each",
         run: fuzz::run,
     },
-    Verb {
+    XtaskCommand {
         name: "sbom",
         help: "print the binary's bill of materials as CycloneDX; --target TRIPLE, --output FILE",
         run: supply::sbom,
     },
-    Verb {
+    XtaskCommand {
         name: "advisories",
-        help: "hold Cargo.lock against a copy of the advisory database, if there is one",
+        help: "check Cargo.lock against a copy of the advisory database, if there is one",
         run: supply::check_advisories,
     },
-    Verb {
+    XtaskCommand {
         name: "supply-chain",
         help: "write the tables of docs/supply-chain.md",
         run: supply::write_page,
     },
-    Verb {
+    XtaskCommand {
         name: "soak",
-        help: "crash: kill the program at random moments, nothing may be lost; --kills N, --seed N, --debug\n            \
-               hostile: attack it, nothing may break or leak; --minutes N, --seed N, --only TEXT, --json, --debug\n            \
-               expr: expressions against their reference; --expressions N, --mutations N, --seed N",
+        help: "crash: kill the program at random moments; nothing may be lost; --kills N, --seed N, --debug\n            \
+               hostile: attack it; nothing may break or leak; --minutes N, --seed N, --only TEXT, --json, --debug\n            \
+               expr: compare expressions with the reference; --expressions N, --mutations N, --seed N",
         run: soak::run,
     },
 ];
@@ -117,24 +117,24 @@ fn main() -> ExitCode {
 fn dispatch(arguments: &[String]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
         help();
-        bail!("name a verb");
+        bail!("name a command");
     };
     if matches!(name.as_str(), "help" | "--help" | "-h") {
         help();
         return Ok(());
     }
-    match VERBS.iter().find(|verb| verb.name == name) {
+    match COMMANDS.iter().find(|verb| verb.name == name) {
         Some(verb) => (verb.run)(rest),
         None => {
             help();
-            bail!("there is no verb `{name}`");
+            bail!("unknown command `{name}`");
         }
     }
 }
 
 fn help() {
-    println!("cargo xtask VERB\n");
-    for Verb { name, help, .. } in VERBS {
+    println!("cargo xtask COMMAND\n");
+    for XtaskCommand { name, help, .. } in COMMANDS {
         println!("  {name:<14}{help}");
     }
 }
@@ -142,15 +142,15 @@ fn help() {
 /// Whether `flag` is among the arguments; any other argument is an error.
 fn only_flag(arguments: &[String], flag: &str) -> Result<bool> {
     match arguments.iter().find(|given| *given != flag) {
-        Some(unknown) => bail!("`{unknown}` is not known here; `{flag}` is"),
+        Some(unknown) => bail!("unknown argument `{unknown}`; only `{flag}` is accepted"),
         None => Ok(!arguments.is_empty()),
     }
 }
 
-/// Refuses arguments where a verb takes none.
+/// Rejects arguments for a command that takes none.
 fn no_arguments(arguments: &[String]) -> Result<()> {
     match arguments.first() {
-        Some(unknown) => bail!("`{unknown}`: this verb takes no arguments"),
+        Some(unknown) => bail!("unexpected argument `{unknown}`: this command takes none"),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Where things are: the workspace, the tools that tests use, the source files.
+//! Paths of the workspace, of the tools that tests use, and of source files.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -11,18 +11,18 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
-/// Where the tools that tests use are installed: `$TRAMLINE_TOOLS`, else `target/tools`.
+/// Where the tools that tests use are installed: `$TRAMLINE_TOOLS`, or `target/tools`.
 pub(crate) fn tools() -> PathBuf {
     from_env("TRAMLINE_TOOLS").unwrap_or_else(|| root().join("target/tools"))
 }
 
-/// Where cargo builds: `$CARGO_TARGET_DIR`, else `target`.
+/// Cargo's target directory: `$CARGO_TARGET_DIR`, or `target`.
 pub(crate) fn target() -> PathBuf {
     from_env("CARGO_TARGET_DIR").unwrap_or_else(|| root().join("target"))
 }
 
-/// Where large test data lies that is not part of the repository: `$TRAMLINE_SHARED`, else
-/// `shared` beside the workspace.
+/// The directory of large test data outside the repository: `$TRAMLINE_SHARED`, or `shared` beside
+/// the workspace.
 pub(crate) fn shared() -> PathBuf {
     from_env("TRAMLINE_SHARED").unwrap_or_else(|| root().join("../shared"))
 }
@@ -32,7 +32,7 @@ fn from_env(name: &str) -> Option<PathBuf> {
     Some(root().join(value))
 }
 
-/// Every file under `dir` whose name ends with `.extension`, sorted, build output left out.
+/// Every file under `dir` with this extension, sorted, without build output.
 pub(crate) fn files(dir: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     collect(dir, extension, &mut found)?;
@@ -59,7 +59,7 @@ fn collect(dir: &Path, extension: &str, found: &mut Vec<PathBuf>) -> Result<()> 
     Ok(())
 }
 
-/// The path as it stands in the repository, with forward slashes.
+/// The path relative to the repository, with forward slashes.
 pub(crate) fn relative(root: &Path, path: &Path) -> String {
     let inside = path.strip_prefix(root).unwrap_or(path);
     inside.to_string_lossy().replace('\\', "/")

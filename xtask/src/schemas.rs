@@ -9,7 +9,7 @@ use tramline_core::trace::Trace;
 
 const DIR: &str = "schemas";
 
-/// A schema and the file it belongs into.
+/// A schema and its file.
 struct Schema {
     file: &'static str,
     text: String,
@@ -30,7 +30,7 @@ fn generated() -> Vec<Schema> {
         .collect()
 }
 
-/// The files whose schema is not what the types say now.
+/// The files whose schema differs from the current types.
 pub(crate) fn stale(root: &Path) -> Vec<&'static str> {
     let dir = root.join(DIR);
     let fresh = |schema: &Schema| {
@@ -46,7 +46,7 @@ pub(crate) fn stale(root: &Path) -> Vec<&'static str> {
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     crate::no_arguments(arguments)?;
     let dir = paths::root().join(DIR);
-    fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
+    fs::create_dir_all(&dir).with_context(|| format!("creating {}", dir.display()))?;
     for Schema { file, text } in generated() {
         let path = dir.join(file);
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;

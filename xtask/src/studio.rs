@@ -1,16 +1,16 @@
-//! `cargo xtask studio`: builds the studio's page into the crate that serves it, and tests it.
+//! `cargo xtask studio`: builds the studio into the crate that serves it, and tests it.
 //!
 //! The built page is committed, so that `cargo build` needs no node. `cargo xtask test` builds it
-//! anew and refuses a page that is not what its source gives.
+//! again and rejects a page that differs from its source.
 
-use crate::shell::{self, Printed};
+use crate::shell::{self, CommandOutput};
 use crate::{paths, setup};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Builds the page; `--pictures` takes the pictures of the documentation from it instead.
+/// Builds the page; `--pictures` takes the screenshots of the documentation instead.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let pictures = crate::only_flag(arguments, "--pictures")?;
     packages()?;
@@ -22,21 +22,22 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     shell::run(&mut script("build"))
 }
 
-/// What the tests of the page printed: its pure parts, then in a browser against the binary.
-pub(crate) fn test() -> Result<Vec<Printed>> {
+/// Runs the tests of the page and returns their output: unit tests, then browser tests against the
+/// binary.
+pub(crate) fn test() -> Result<Vec<CommandOutput>> {
     packages()?;
-    let pure = shell::run_and_keep(&mut script("test"))?;
-    let browser = shell::run_and_keep(&mut script("browser"))?;
+    let pure = shell::run_and_capture(&mut script("test"))?;
+    let browser = shell::run_and_capture(&mut script("browser"))?;
     Ok(vec![pure, browser])
 }
 
-/// Builds the page elsewhere and refuses the committed one if it differs.
+/// Builds the page in another directory and rejects the committed one if it differs.
 pub(crate) fn compare() -> Result<()> {
     packages()?;
     shell::run(&mut script("compare"))
 }
 
-/// Installs the packages that the page is built with, exactly those of the lock file.
+/// Installs the page's build dependencies, exactly those of the lock file.
 fn packages() -> Result<()> {
     let lock = paths::read(&folder().join("package-lock.json"))?;
     let stamp = folder().join("node_modules/.stamp");
@@ -62,9 +63,9 @@ fn folder() -> PathBuf {
     paths::root().join("studio")
 }
 
-/// What vitest counted, by its closing line: `Tests  2 failed | 9 passed | 1 skipped (12)`.
-pub(crate) fn closing(line: &str) -> Option<Vec<(u64, String)>> {
-    let plain = uncoloured(line);
+/// The counts of vitest's closing line: `Tests  2 failed | 9 passed | 1 skipped (12)`.
+pub(crate) fn parse_summary(line: &str) -> Option<Vec<(u64, String)>> {
+    let plain = strip_colours(line);
     let counts = plain.trim().strip_prefix("Tests ")?.rsplit_once('(')?.0;
     let part = |part: &str| {
         let (number, word) = part.trim().split_once(' ')?;
@@ -73,8 +74,8 @@ pub(crate) fn closing(line: &str) -> Option<Vec<(u64, String)>> {
     Some(counts.split('|').filter_map(part).collect())
 }
 
-/// The line without what colours it.
-fn uncoloured(line: &str) -> String {
+/// The line without terminal colours.
+fn strip_colours(line: &str) -> String {
     let mut inside = false;
     line.chars()
         .filter(|letter| match (inside, letter) {
@@ -91,27 +92,27 @@ fn uncoloured(line: &str) -> String {
         .collect()
 }
 
-/// Fails where one of the runs of a test runner did.
-pub(crate) fn passed(all: &[Printed]) -> Result<()> {
+/// Fails if one of the test runs failed.
+pub(crate) fn check_success(all: &[CommandOutput]) -> Result<()> {
     match all.iter().all(|printed| printed.success) {
         true => Ok(()),
-        false => bail!("some tests of the page did not pass"),
+        false => bail!("some tests of the studio failed"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::closing;
+    use super::parse_summary;
 
     #[test]
     fn the_closing_line_of_vitest_is_read() {
         let line = "\u{1b}[2m      Tests \u{1b}[22m \u{1b}[1m\u{1b}[31m2 failed\u{1b}[39m | 9 passed | 1 skipped (12)";
-        let counted = closing(line).unwrap();
+        let counted = parse_summary(line).unwrap();
         let words: Vec<_> = counted
             .iter()
             .map(|(n, word)| format!("{n} {word}"))
             .collect();
         assert_eq!(words, ["2 failed", "9 passed", "1 skipped"]);
-        assert_eq!(closing("Test Files  3 passed (3)"), None);
+        assert_eq!(parse_summary("Test Files  3 passed (3)"), None);
     }
 }

@@ -1,4 +1,5 @@
-//! What the binary is made of: `cargo xtask sbom`, `cargo xtask supply-chain`, `cargo xtask advisories`.
+//! The supply chain of the binary: `cargo xtask sbom`, `cargo xtask supply-chain`,
+//! `cargo xtask advisories`.
 
 use crate::paths;
 use anyhow::{Context, Result, bail};
@@ -12,7 +13,7 @@ mod tree;
 
 pub(crate) use page::stale;
 
-/// Writes the bill of materials of the binary, as CycloneDX JSON: to a file, or to standard output.
+/// Writes the bill of materials of the binary as CycloneDX JSON, to a file or to standard output.
 pub(crate) fn sbom(arguments: &[String]) -> Result<()> {
     let mut arguments = arguments.iter();
     let (mut target, mut output) = (None, None);
@@ -25,7 +26,7 @@ pub(crate) fn sbom(arguments: &[String]) -> Result<()> {
         match argument.as_str() {
             "--target" => target = Some(value()?.clone()),
             "--output" => output = Some(PathBuf::from(value()?)),
-            _ => bail!("`{argument}` is not known here; --target and --output are"),
+            _ => bail!("unknown argument `{argument}`; use --target or --output"),
         }
     }
     let target = match target {
@@ -48,7 +49,7 @@ pub(crate) fn write_page(arguments: &[String]) -> Result<()> {
     page::write(&paths::root())
 }
 
-/// Holds the lock file against the advisories that can be had, and says so where there are none.
+/// Checks the lock file against the advisory database, and prints a warning if there is none.
 pub(crate) fn check_advisories(arguments: &[String]) -> Result<()> {
     crate::no_arguments(arguments)?;
     advisories::check(&paths::root())

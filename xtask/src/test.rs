@@ -1,26 +1,26 @@
 //! `cargo xtask test`: everything that must pass before a change lands.
 //!
-//! The cheap checks come first. A check that fails does not hide the ones after it; only where the
-//! code does not build there is nothing left to run.
+//! Cheap checks come first. A failed check does not hide the later ones, unless the code does not
+//! build.
 
-use crate::shell::{self, Printed};
+use crate::shell::{self, CommandOutput};
 use crate::{counts, paths, setup, studio, supply, tidy};
 use anyhow::{Result, bail};
 use std::process::Command;
 use std::time::Instant;
 
-/// How nextest's closing line begins.
+/// The start of nextest's closing line.
 const NEXTEST_CLOSES: &str = "Summary [";
 
-/// What the test runners counted.
+/// The counts of the test runners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
+struct TestCounts {
     passed: u64,
     failed: u64,
     skipped: u64,
 }
 
-impl Count {
+impl TestCounts {
     fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -28,15 +28,19 @@ impl Count {
     }
 }
 
-/// The checks so far.
+/// The results so far.
 #[derive(Default)]
-struct Report {
-    count: Count,
+struct CheckReport {
+    count: TestCounts,
     failed: Vec<&'static str>,
 }
 
-impl Report {
-    fn check(&mut self, name: &'static str, check: impl FnOnce(&mut Count) -> Result<()>) -> bool {
+impl CheckReport {
+    fn check(
+        &mut self,
+        name: &'static str,
+        check: impl FnOnce(&mut TestCounts) -> Result<()>,
+    ) -> bool {
         let begun = Instant::now();
         eprintln!("\n== {name}");
         let result = check(&mut self.count);
@@ -49,10 +53,10 @@ impl Report {
     }
 }
 
-/// Runs all checks; `--quick` leaves out setup and deny.
+/// Runs all checks; `--quick` skips setup and deny.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let quick = crate::only_flag(arguments, "--quick")?;
-    let mut report = Report::default();
+    let mut report = CheckReport::default();
     if !quick {
         report.check("setup", |_| setup::run(&[]));
     }
@@ -65,7 +69,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         shell::run(shell::cargo(&["clippy", "--quiet"]).args(lints))
     });
     report.check("studio's page", |_| studio::compare());
-    // Tests start programs of other packages than their own; cargo builds only those of theirs.
+    // Tests start programs of other packages; cargo builds only those of their own.
     let built = report.check("build", |_| {
         let all_but_us = ["--workspace", "--exclude", "xtask", "--bins"];
         shell::run(shell::cargo(&["build", "--quiet"]).args(all_but_us))
@@ -83,24 +87,24 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     finish(&report)
 }
 
-fn finish(report: &Report) -> Result<()> {
-    let Count {
+fn finish(report: &CheckReport) -> Result<()> {
+    let TestCounts {
         passed,
         failed,
         skipped,
     } = report.count;
     eprintln!();
     if !report.failed.is_empty() {
-        eprintln!("not passed: {}", report.failed.join(", "));
+        eprintln!("failed: {}", report.failed.join(", "));
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     match report.failed.as_slice() {
         [] => Ok(()),
-        failed => bail!("{} of the checks did not pass", failed.len()),
+        failed => bail!("{} checks failed", failed.len()),
     }
 }
 
-fn tests(count: &mut Count) -> Result<()> {
+fn tests(count: &mut TestCounts) -> Result<()> {
     let bin = paths::tools().join("bin");
     let mut command = match shell::find("cargo-nextest", Some(&bin)) {
         Some(nextest) => {
@@ -118,51 +122,54 @@ fn tests(count: &mut Count) -> Result<()> {
             "--no-fail-fast",
         ]),
     };
-    counted(&mut command, count)
+    run_counted(&mut command, count)
 }
 
-fn doc_tests(count: &mut Count) -> Result<()> {
-    counted(
+fn doc_tests(count: &mut TestCounts) -> Result<()> {
+    run_counted(
         &mut shell::cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]),
         count,
     )
 }
 
-fn studio_tests(count: &mut Count) -> Result<()> {
+fn studio_tests(count: &mut TestCounts) -> Result<()> {
     let printed = studio::test()?;
     let lines = printed.iter().flat_map(|one| &one.lines);
-    for (number, word) in lines.filter_map(|line| studio::closing(line)).flatten() {
+    for (number, word) in lines
+        .filter_map(|line| studio::parse_summary(line))
+        .flatten()
+    {
         match word.as_str() {
             "passed" => count.passed += number,
             "failed" => count.failed += number,
             _ => count.skipped += number,
         }
     }
-    studio::passed(&printed)
+    studio::check_success(&printed)
 }
 
-fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
+fn run_counted(command: &mut Command, count: &mut TestCounts) -> Result<()> {
     command
         .env("TRAMLINE_TOOLS", paths::tools())
         .env("TRAMLINE_SHARED", paths::shared());
-    let Printed { lines, success } = shell::run_and_keep(command)?;
+    let CommandOutput { lines, success } = shell::run_and_capture(command)?;
     count.add(total(&lines));
     if success {
         Ok(())
     } else {
-        bail!("some tests did not pass")
+        bail!("some tests failed")
     }
 }
 
-/// What a runner counted in all. Nextest closes once, and what it shows of failed tests holds the
-/// closing lines of their own processes, which it has counted already; cargo closes once for each
-/// test binary.
-fn total(lines: &[String]) -> Count {
+/// The total counts of a runner. Nextest prints one closing line; the output of failed tests
+/// contains closing lines of their own processes, which it has already counted. Cargo prints one
+/// line per test binary.
+fn total(lines: &[String]) -> TestCounts {
     let nextest = lines
         .iter()
         .rev()
         .find(|line| line.trim_start().starts_with(NEXTEST_CLOSES));
-    let mut count = Count::default();
+    let mut count = TestCounts::default();
     match nextest {
         Some(line) => count.add(summary(line).unwrap_or_default()),
         None => lines
@@ -173,8 +180,8 @@ fn total(lines: &[String]) -> Count {
     count
 }
 
-/// Reads the closing line of a test runner: nextest's `Summary [ … ]`, cargo's `test result:`.
-fn summary(line: &str) -> Option<Count> {
+/// Parses the closing line of a test runner: nextest's `Summary [ … ]`, cargo's `test result:`.
+fn summary(line: &str) -> Option<TestCounts> {
     let line = line.trim();
     let counts = if let Some(rest) = line.strip_prefix(NEXTEST_CLOSES) {
         rest.split_once("tests run:")
@@ -183,8 +190,8 @@ fn summary(line: &str) -> Option<Count> {
     } else {
         line.strip_prefix("test result:")?.split_once('.')?.1
     };
-    let mut found = Count::default();
-    // Of "3 passed (1 slow, 1 flaky)" only what stands outside the brackets is counted.
+    let mut found = TestCounts::default();
+    // In "3 passed (1 slow, 1 flaky)", only the numbers outside the parentheses count.
     let mut depth = 0usize;
     let flat: String = counts
         .chars()
@@ -215,9 +222,9 @@ fn summary(line: &str) -> Option<Count> {
 fn deny() -> Result<()> {
     let bin = paths::tools().join("bin");
     let Some(deny) = shell::find("cargo-deny", Some(&bin)) else {
-        bail!("cargo-deny is not there; `cargo xtask setup` installs it");
+        bail!("cargo-deny is missing; `cargo xtask setup` installs it");
     };
-    // Advisories are checked by a verb of ours: not every machine reaches their repository.
+    // Advisories have their own command: not every machine can reach their repository.
     let checks = [
         "deny",
         "--workspace",
@@ -231,10 +238,10 @@ fn deny() -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, summary, total};
+    use super::{TestCounts, summary, total};
 
-    fn count(passed: u64, failed: u64, skipped: u64) -> Option<Count> {
-        Some(Count {
+    fn count(passed: u64, failed: u64, skipped: u64) -> Option<TestCounts> {
+        Some(TestCounts {
             passed,
             failed,
             skipped,

@@ -1,32 +1,35 @@
-//! `cargo xtask tidy`: the house checks its own map, so that it stays true.
+//! `cargo xtask tidy`: checks that the project follows its own rules and that its documents are
+//! current.
 //!
-//! Each check gives complaints: a place and what is wrong there. All are collected.
+//! Each check reports problems with a location. All are collected.
 
 use crate::{limits, paths, schemas, supply};
 use anyhow::{Result, bail};
 use std::path::Path;
 
-mod arrows;
+mod crate_dependencies;
+mod documentation_examples;
 mod documents;
+mod error_pages;
 mod examples;
 mod files;
 mod glossary;
-mod pages;
+mod names;
 mod printing;
-mod shown;
+mod truncation;
 
-/// What the checks found.
+/// The results of the checks.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    /// What must be mended.
-    complaints: Vec<String>,
-    /// What is worth knowing and no fault.
+pub(crate) struct TidyReport {
+    /// Problems that must be fixed.
+    problems: Vec<String>,
+    /// Observations that are not problems.
     notes: Vec<String>,
 }
 
-impl Found {
-    fn complain(&mut self, place: &str, what: impl AsRef<str>) {
-        self.complaints.push(format!("{place}: {}", what.as_ref()));
+impl TidyReport {
+    fn problem(&mut self, place: &str, what: impl AsRef<str>) {
+        self.problems.push(format!("{place}: {}", what.as_ref()));
     }
 
     fn note(&mut self, place: &str, what: impl AsRef<str>) {
@@ -34,40 +37,42 @@ impl Found {
     }
 }
 
-/// Runs every check and prints what it found.
+/// Runs every check and prints the results.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     crate::no_arguments(arguments)?;
     let found = check(&paths::root())?;
     for note in &found.notes {
         eprintln!("note: {note}");
     }
-    for complaint in &found.complaints {
+    for complaint in &found.problems {
         eprintln!("untidy: {complaint}");
     }
-    match found.complaints.len() {
+    match found.problems.len() {
         0 => Ok(()),
-        count => bail!("{count} to be tidied"),
+        count => bail!("{count} problems"),
     }
 }
 
-fn check(root: &Path) -> Result<Found> {
-    let mut found = Found::default();
+fn check(root: &Path) -> Result<TidyReport> {
+    let mut found = TidyReport::default();
     files::check(root, &mut found)?;
-    arrows::check(root, &mut found)?;
+    crate_dependencies::check(root, &mut found)?;
     documents::check(root, &mut found)?;
-    pages::check(root, &mut found)?;
+    error_pages::check(root, &mut found)?;
     glossary::check(root, &mut found)?;
+    names::check(root, &mut found)?;
     examples::check(root, &mut found)?;
     printing::check(root, &mut found)?;
-    shown::check(root, &mut found)?;
+    truncation::check(root, &mut found)?;
+    documentation_examples::check(root, &mut found)?;
     for wrong in supply::stale(root)? {
-        found.complain("docs/supply-chain.md", wrong);
+        found.problem("docs/supply-chain.md", wrong);
     }
     for file in schemas::stale(root) {
-        found.complain(file, "is stale: `cargo xtask schemas` writes it anew");
+        found.problem(file, "is stale: run `cargo xtask schemas`");
     }
-    for (place, what) in limits::complaints(root)? {
-        found.complain(&place, what);
+    for (place, what) in limits::problems(root)? {
+        found.problem(&place, what);
     }
     Ok(found)
 }
@@ -75,8 +80,8 @@ fn check(root: &Path) -> Result<Found> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_house_is_tidy() {
+    fn the_repository_is_tidy() {
         let found = super::check(&crate::paths::root()).unwrap();
-        assert!(found.complaints.is_empty(), "{:#?}", found.complaints);
+        assert!(found.problems.is_empty(), "{:#?}", found.problems);
     }
 }

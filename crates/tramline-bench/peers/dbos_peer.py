@@ -6,7 +6,8 @@ from dbos import DBOS, SetWorkflowID
 workload, folder = sys.argv[1], sys.argv[2]
 count = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 logging.disable(logging.CRITICAL)
-# As many connections as workflows that run at once: with fewer they wait for each other until they give up.
+# As many connections as concurrent workflows: with fewer they wait for each other until they time
+# out.
 DBOS(config={"name": "bench", "system_database_url": f"sqlite:///{folder}/dbos.sqlite", "sys_db_pool_size": 64,
              "log_level": "CRITICAL", "run_admin_server": False})
 
@@ -51,7 +52,7 @@ async def asking(n):
 
 
 def least(work, repeats):
-    """The least seconds of several times."""
+    """The minimum time of several repeats, in seconds."""
     best = float("inf")
     for _ in range(repeats):
         began = time.perf_counter()
@@ -61,7 +62,7 @@ def least(work, repeats):
 
 
 def nodes():
-    """Every step is recorded: it has none that are not."""
+    """Every step is recorded: it has no unrecorded steps."""
     return {"node_us": (least(lambda: chain(101), 3) - least(lambda: chain(1), 5)) * 1e4}
 
 
@@ -94,13 +95,13 @@ def layers(deep=20, tasks=5):
 
 
 def resident():
-    """What this process has in memory, in bytes."""
+    """The resident memory of this process, in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 async def start_all(first, last, seconds):
-    """Starts workflows until there are so many or the time is over; says how many."""
+    """Starts workflows until the count is reached or the time is over; returns how many."""
     end = time.perf_counter() + seconds
     for at in range(first, last):
         if time.perf_counter() > end:
@@ -111,7 +112,7 @@ async def start_all(first, last, seconds):
 
 
 async def paused():
-    # What is kept up to a bound is there before the count begins.
+    # Warm-up: bounded caches are filled before the measurement starts.
     await start_all(0, count, 30)
     await asyncio.sleep(1)
     before = resident()
@@ -122,12 +123,12 @@ async def paused():
 
 
 async def go_on():
-    """A process that starts anew beside paused workflows, which it recovers: how long until one went on."""
+    """A new process that recovers paused workflows: the time until the first one resumes."""
     began = time.perf_counter()
     await DBOS.send_async("t3", 7, topic="answer")
     handle = await DBOS.retrieve_workflow_async("t3")
     if await handle.get_result() != 7:
-        sys.exit("dbos: another answer")
+        sys.exit("dbos: wrong answer")
     return {"first_ms": (time.perf_counter() - began) * 1e3}
 
 
@@ -135,5 +136,5 @@ DBOS.launch()
 work = {"nodes": nodes, "turns": turns, "wide": wide, "layers": layers,
         "paused": lambda: asyncio.run(paused()), "go_on": lambda: asyncio.run(go_on())}
 print(json.dumps(work[workload]()), flush=True)
-# Workflows that wait would be waited for.
+# Exit at once: DBOS would wait for the waiting workflows.
 os._exit(0)

@@ -1,4 +1,4 @@
-"""A FastMCP proxy before one MCP server: `fastmcp_proxy.py stdio|http PROGRAM [ARGUMENT…]`."""
+"""A FastMCP proxy in front of one MCP server: `fastmcp_proxy.py stdio|http PROGRAM [ARGUMENT…]`."""
 import logging, socket, sys
 from fastmcp.server import create_proxy
 

@@ -1,4 +1,4 @@
-"""FastMCP with one tool of its own over HTTP, and its search over many tools: `fastmcp_tool.py http | search FILE`."""
+"""FastMCP with one tool over HTTP, and its search over many tools: `fastmcp_tool.py http | search FILE`."""
 import asyncio, json, logging, socket, sys, time
 from fastmcp import Client, FastMCP
 
@@ -7,7 +7,7 @@ workload = sys.argv[1]
 
 
 def serve():
-    """One tool that adds one, served as its documentation says for many clients."""
+    """One tool that adds one, served as the documentation recommends for many clients."""
     server = FastMCP("bench")
 
     @server.tool
@@ -24,7 +24,7 @@ def serve():
 
 
 async def search(path):
-    """The median of many searches, by a client in the same process: no pipe and no socket between."""
+    """The median of many searches, by a client in the same process, without a pipe or socket."""
     from fastmcp.server.transforms.search import BM25SearchTransform
     from fastmcp.tools import Tool
 

@@ -19,14 +19,14 @@ class Done(TypedDict):
 
 
 def saver():
-    """Its saver on SQLite, as durable as ours."""
+    """Its SQLite saver, as durable as ours."""
     connection = sqlite3.connect(f"{folder}/langgraph.db", check_same_thread=False)
     connection.execute("PRAGMA synchronous=FULL")
     return SqliteSaver(connection)
 
 
 def chain(length):
-    """Nodes one after the other, each of which adds one."""
+    """A chain of nodes, each of which adds one."""
     graph = StateGraph(Number)
     for at in range(length):
         graph.add_node(f"t{at}", lambda state: {"n": state["n"] + 1})
@@ -36,7 +36,7 @@ def chain(length):
 
 
 def least(app, given, repeats, limit=1_000_000):
-    """The least seconds of several runs."""
+    """The minimum time of several runs, in seconds."""
     best = float("inf")
     for _ in range(repeats):
         began = time.perf_counter()
@@ -51,7 +51,7 @@ def nodes():
 
 
 def turns():
-    """A node that is done again until it has counted so far."""
+    """A node that repeats until it has counted to the end."""
     graph = StateGraph(Number)
     graph.add_node("add", lambda state: {"n": state["n"] + 1})
     graph.add_edge(START, "add")
@@ -61,7 +61,7 @@ def turns():
 
 
 async def wide():
-    """Nodes side by side, each of which sleeps; there is no MCP server behind them."""
+    """Parallel nodes, each of which sleeps; there is no MCP server behind them."""
     graph = StateGraph(Done)
 
     async def sleep(state):
@@ -82,7 +82,7 @@ async def wide():
 
 
 def layers(deep=20, tasks=5):
-    """Layers of tasks that do nothing, a checkpoint after each; so many workflows at once."""
+    """Layers of empty tasks with a checkpoint after each; `count` concurrent workflows."""
     graph = StateGraph(Done)
     names = [[f"t{layer}_{task}" for task in range(tasks)] for layer in range(deep)]
     for layer in range(deep):
@@ -108,21 +108,21 @@ def layers(deep=20, tasks=5):
 def asking():
     """A workflow that waits for a person."""
     graph = StateGraph(Number)
-    graph.add_node("ask", lambda state: {"n": interrupt("go on?")})
+    graph.add_node("ask", lambda state: {"n": interrupt("continue?")})
     graph.add_edge(START, "ask")
     graph.add_edge("ask", END)
     return graph.compile(checkpointer=saver())
 
 
 def resident():
-    """What this process has in memory, in bytes."""
+    """The resident memory of this process, in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def paused():
     app = asking()
-    # What is kept up to a bound is there before the count begins.
+    # Warm-up: bounded caches are filled before the measurement starts.
     end, at = time.perf_counter() + 30, 0
     while at < count and time.perf_counter() < end:
         app.invoke({"n": 1}, {"configurable": {"thread_id": f"warm{at}"}}, durability="sync")
@@ -136,7 +136,7 @@ def paused():
 
 
 def go_on():
-    """A process that starts anew beside paused workflows: how long until one went on."""
+    """A new process with paused workflows: the time until the first one resumes."""
     app = asking()
     began = time.perf_counter()
     done = app.invoke(Command(resume=7), {"configurable": {"thread_id": "t3"}}, durability="sync")

@@ -18,7 +18,7 @@ async def transforms_1(n: int) -> dict:
 
 
 async def least(work, repeats):
-    """The least seconds of several times."""
+    """The minimum time of several repeats, in seconds."""
     best = float("inf")
     for _ in range(repeats):
         began = time.perf_counter()
@@ -46,7 +46,7 @@ async def measure():
 
 
 def check(done):
-    """A call that failed is no figure."""
+    """Fails if the call failed."""
     if done.isError:
         sys.exit(f"mcp-agent: {done}")
 

@@ -1,6 +1,6 @@
 """n8n through its own command line: `n8n.py nodes FOLDER COUNT NODE PROGRAM`.
 
-A workflow is imported and executed; n8n itself says when an execution began and ended, so its start is not in it.
+A workflow is imported and executed; n8n reports when an execution started and ended, so its startup is not included.
 """
 import json, os, subprocess, sys
 from datetime import datetime
@@ -19,7 +19,7 @@ def command(*arguments):
 
 
 def chain(length):
-    """Set nodes one after the other, each of which adds one."""
+    """A chain of Set nodes, each of which adds one."""
     value = {"id": "n", "name": "n", "type": "number", "value": "={{ ($json.n ?? 0) + 1 }}"}
     nodes = [{"id": "t0", "name": "t0", "type": "n8n-nodes-base.manualTrigger", "typeVersion": 1, "position": [0, 0], "parameters": {}}]
     for at in range(1, length + 1):
@@ -30,7 +30,7 @@ def chain(length):
 
 
 def took(length):
-    """The least milliseconds of three executions, as n8n tells them."""
+    """The minimum time of three executions in milliseconds, as n8n reports it."""
     path = folder / f"chain{length}.json"
     path.write_text(json.dumps([chain(length)]))
     command("import:workflow", f"--input={path}")
@@ -50,4 +50,4 @@ def executed(length):
 if workload == "nodes":
     print(json.dumps({"node_us": (took(count + 1) - took(1)) * 1e3 / count}))
 else:
-    sys.exit(f"n8n: no workload {workload}")
+    sys.exit(f"n8n: unknown workload {workload}")

@@ -1,6 +1,6 @@
 """pflow through its own command line: `pflow.py WORKLOAD FOLDER [COUNT]`; it is timed from outside.
 
-What a start costs is taken out by running the same with one step, and with many.
+The cost of the startup is subtracted by running the same with one step and with many.
 """
 import json, os, re, subprocess, sys, time
 from pathlib import Path
@@ -12,14 +12,14 @@ env = {**os.environ, "HOME": str(folder), "PFLOW_MAX_NODE_VISITS": "1000000", "P
 
 
 def fail(done):
-    """Ends with the first of its words that tell of an error."""
+    """Exits with the first lines of output that mention an error."""
     lines = [line.strip() for line in f"{done.stdout}\n{done.stderr}".splitlines() if line.strip()]
     told = [line for line in lines if "failed" in line.lower() or "error" in line.lower()]
     sys.exit(f"pflow: {' '.join((told or lines)[:3])}")
 
 
 def chain(length):
-    """Code nodes one after the other, each of which adds one."""
+    """A chain of code nodes, each of which adds one."""
     text = "# Chain\n\nAdds one again and again.\n\n## Steps\n"
     for at in range(length):
         given = f"${{s{at - 1}.result}}" if at else "1"
@@ -29,7 +29,7 @@ def chain(length):
 
 
 def turns(times):
-    """One code node that is done again until it has counted so far."""
+    """One code node that repeats until it has counted to the end."""
     return (
         "# Count\n\nCounts up.\n\n## Steps\n\n### count\n\nAdds one.\n\n- type: code\n- inputs:\n    total: 0\n"
         "- loop:\n    carry:\n      total: ${count.result.total}\n    until: ${count.result.done}\n"
@@ -39,7 +39,7 @@ def turns(times):
 
 
 def took(text):
-    """The seconds that one run takes, its start in them."""
+    """The time of one run in seconds, including startup."""
     path = folder / "measured.pflow.md"
     path.write_text(text)
     began = time.perf_counter()
@@ -50,16 +50,16 @@ def took(text):
 
 
 def beyond(long, short, times=3):
-    """What a long run takes beyond a short one, in seconds; the least of several of each."""
+    """The time difference of a long and a short run in seconds; the minimum of several of each."""
     took(short)
     more = min(took(long) for _ in range(times)) - min(took(short) for _ in range(times))
     if more <= 0:
-        sys.exit("pflow: its start scatters more than the work takes")
+        sys.exit("pflow: the startup time varies more than the work takes")
     return more
 
 
 def calls(length, server):
-    """Calls of an MCP server one after the other."""
+    """Sequential calls of an MCP server."""
     text = "# Calls\n\nCalls again and again.\n\n## Steps\n"
     text += "\n### first\n\nDoes nothing.\n\n- type: code\n- inputs:\n    n: 1\n\n```python code\nn: int\nresult: int = n\n```\n"
     for at in range(length):
@@ -68,7 +68,7 @@ def calls(length, server):
 
 
 def batch(width, server):
-    """Calls of an MCP server side by side, each of which sleeps."""
+    """Parallel calls of an MCP server, each of which sleeps."""
     text = "# Wide\n\nCalls at once.\n\n## Steps\n"
     items = ", ".join("50" for _ in range(width))
     return text + (
@@ -78,7 +78,7 @@ def batch(width, server):
 
 
 def asking():
-    """A step that a person must allow."""
+    """A step that needs approval."""
     return (
         "# Asks\n\nAsks first.\n\n## Steps\n\n### ask\n\nAdds one.\n\n- type: code\n- inputs:\n    n: 1\n- approval: required\n\n"
         "```python code\nn: int\nresult: int = n + 1\n```\n"
@@ -86,7 +86,7 @@ def asking():
 
 
 def first_goes_on():
-    """A paused workflow has no process: to go on is to start one."""
+    """A paused workflow has no process: resuming starts one."""
     path = folder / "asks.pflow.md"
     path.write_text(asking())
     done = subprocess.run([program, path, "-p"], env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -102,7 +102,7 @@ def first_goes_on():
 
 
 def add_server(command):
-    """Makes a server known to pflow, under the name `bench`."""
+    """Registers a server with pflow under the name `bench`."""
     name, *arguments = command
     config = json.dumps({"mcpServers": {"bench": {"command": name, "args": arguments}}})
     done = subprocess.run([program, "mcp", "add", config], env=env, capture_output=True, text=True)
@@ -123,4 +123,4 @@ elif workload == "wide":
 elif workload == "go_on":
     print(json.dumps({"first_ms": first_goes_on()}))
 else:
-    sys.exit(f"pflow: no workload {workload}")
+    sys.exit(f"pflow: unknown workload {workload}")

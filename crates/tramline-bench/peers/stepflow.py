@@ -15,7 +15,7 @@ config.write_text(json.dumps({
 
 
 def chain(length):
-    """Steps one after the other, each of which passes on what the one before gave."""
+    """A chain of steps, each of which passes on the previous output."""
     steps = []
     for at in range(length):
         given = {"$step": f"s{at - 1}"} if at else {"$input": "$"}
@@ -24,7 +24,7 @@ def chain(length):
 
 
 def layered(layers, tasks):
-    """Layers of tasks, each of which waits for all of the layer before."""
+    """Layers of tasks, each of which waits for the whole previous layer."""
     steps = []
     for layer in range(layers):
         for task in range(tasks):
@@ -35,7 +35,7 @@ def layered(layers, tasks):
 
 
 async def least(client, flow, repeats):
-    """The least seconds that a run of a flow takes, its first run left out."""
+    """The minimum time of a run of a flow in seconds, without its first run."""
     stored = (await client.store_flow(flow)).flow_id
     best = float("inf")
     for at in range(repeats + 1):
@@ -50,7 +50,7 @@ async def least(client, flow, repeats):
 
 
 def turning(times):
-    """A flow that is done again so often: what comes out of it goes into it."""
+    """A flow that repeats `times` times: its output is its next input."""
     step = {"id": "pass", "component": "/builtin/noop", "input": {"$input": "$"}}
     flow = {"steps": [step], "output": {"next": {"$step": "pass"}}}
     given = {"flow": {"$literal": flow}, "initial_input": {"n": 1}, "max_iterations": times}
@@ -59,14 +59,14 @@ def turning(times):
 
 
 def sleeping(width, ms):
-    """Steps side by side, each of which sleeps; there is no MCP server behind them."""
+    """Parallel steps, each of which sleeps; there is no MCP server behind them."""
     step = {"component": "/builtin/sleep", "input": {"duration_ms": ms}}
     steps = [{"id": f"s{at}", **step} for at in range(width)]
     return {"name": "wide", "steps": steps, "output": [{"$step": f"s{at}"} for at in range(width)]}
 
 
 def check(done):
-    """A run that failed is no figure."""
+    """Fails if the run failed."""
     text = str(done).lower()
     if "fail" in text or "error" in text:
         said = [line.strip() for line in str(done).splitlines() if "error_" in line]
@@ -88,7 +88,7 @@ async def main():
             began = time.perf_counter()
             await asyncio.gather(*(client.run(flow, {}) for _ in range(count)))
             return {"layer_ms": (time.perf_counter() - began) * 1e3 / (20 * count)}
-        sys.exit(f"stepflow: no workload {workload}")
+        sys.exit(f"stepflow: unknown workload {workload}")
 
 
 print(json.dumps(asyncio.run(main())))

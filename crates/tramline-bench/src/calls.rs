@@ -1,7 +1,7 @@
-//! Calls of a server: what a run adds over calling it directly, and how wide a run goes.
+//! Calls of a server: the overhead of a run over direct calls, and parallel calls.
 
 use crate::graphs;
-use crate::report::{Aim, Report};
+use crate::report::{BenchReport, FigureTarget};
 use crate::steps::{run, us};
 use anyhow::{Context, Result};
 use rmcp::model::CallToolRequestParams;
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
+use tramline::app::{self, App};
 use tramline::config::Config;
-use tramline::core::formats::yaml_graph::Document;
-use tramline::wire::{self, House};
+use tramline::core::formats::yaml_graph::GraphDocument;
 
 const CALLS: usize = 10;
 const ROUNDS: usize = 200;
@@ -21,14 +21,17 @@ const WIDTH: usize = 50;
 const SLEEP_MS: u64 = 50;
 const WIDE_ROUNDS: usize = 10;
 
-type Bare = RunningService<RoleClient, ()>;
+type DirectClient = RunningService<RoleClient, ()>;
 
-pub(crate) fn measure(report: &mut Report) -> Result<()> {
+pub(crate) fn measure(report: &mut BenchReport) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let runtime = crate::runtime()?;
     runtime.block_on(async {
         let (bare, _child) = bare(dir.path()).await?;
-        for (tool, aim) in [("echo", Aim::Under(30.0)), ("record", Aim::None)] {
+        for (tool, aim) in [
+            ("echo", FigureTarget::Under(30.0)),
+            ("record", FigureTarget::None),
+        ] {
             let document = graphs::calls(tool, CALLS)?;
             let memory = open(None, &document)?;
             let durable = open(Some(dir.path()), &document)?;
@@ -47,7 +50,12 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
                 }
             }
             let [direct, in_memory, on_disk] = best.map(|took| us(took) / CALLS as f64);
-            report.add(format!("`{tool}` called directly"), direct, "us", Aim::None);
+            report.add(
+                format!("`{tool}` called directly"),
+                direct,
+                "us",
+                FigureTarget::None,
+            );
             let name = format!("added to a call of `{tool}` by a run of {CALLS}");
             report.add(format!("{name}, in memory"), in_memory - direct, "us", aim);
             report.add(format!("{name}, durable"), on_disk - direct, "us", aim);
@@ -56,13 +64,13 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
         }
         let sync = crate::disk::least_sync(dir.path())?;
         let name = format!("a disk sync, shared by a run of {CALLS} calls");
-        report.add(name, us(sync) / CALLS as f64, "us", Aim::None);
+        report.add(name, us(sync) / CALLS as f64, "us", FigureTarget::None);
         wide(report, &bare).await?;
         Ok(())
     })
 }
 
-async fn wide(report: &mut Report, bare: &Bare) -> Result<()> {
+async fn wide(report: &mut BenchReport, bare: &DirectClient) -> Result<()> {
     let document = graphs::wide(WIDTH, SLEEP_MS)?;
     let (house, graph) = (open(None, &document)?, graphs::first(&document)?);
     let (mut best, mut direct) = (Duration::MAX, Duration::MAX);
@@ -75,23 +83,23 @@ async fn wide(report: &mut Report, bare: &Bare) -> Result<()> {
         direct = direct.min(began.elapsed());
     }
     house.close().await;
-    let name = format!("{WIDTH} calls of {SLEEP_MS} ms side by side");
+    let name = format!("{WIDTH} parallel calls of {SLEEP_MS} ms");
     report.add(
         format!("{name}, directly"),
         us(direct) / 1e3,
         "ms",
-        Aim::None,
+        FigureTarget::None,
     );
     report.add(
         format!("{name}, by a run"),
         us(best) / 1e3,
         "ms",
-        Aim::Under(52.0),
+        FigureTarget::Under(52.0),
     );
     Ok(())
 }
 
-async fn sleep_directly(bare: &Bare) -> Result<()> {
+async fn sleep_directly(bare: &DirectClient) -> Result<()> {
     let mut all = tokio::task::JoinSet::new();
     for _ in 0..WIDTH {
         let peer = bare.peer().clone();
@@ -108,16 +116,16 @@ async fn sleep_directly(bare: &Bare) -> Result<()> {
     Ok(())
 }
 
-fn open(dir: Option<&Path>, document: &Document) -> Result<House> {
+fn open(dir: Option<&Path>, document: &GraphDocument) -> Result<App> {
     let config = Config {
         data_dir: dir.map(Path::to_owned),
         ..Config::default()
     };
-    Ok(wire::open(&config, std::slice::from_ref(document))?)
+    Ok(app::open(&config, std::slice::from_ref(document))?)
 }
 
-async fn bare(dir: &Path) -> Result<(Bare, Child)> {
-    let mut child = Command::new(graphs::beside("unruly")?)
+async fn bare(dir: &Path) -> Result<(DirectClient, Child)> {
+    let mut child = Command::new(graphs::sibling_program("unruly")?)
         .current_dir(dir)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -128,7 +136,7 @@ async fn bare(dir: &Path) -> Result<(Bare, Child)> {
     Ok((().serve(AsyncRwTransport::new(stdout, stdin)).await?, child))
 }
 
-async fn call(bare: &Bare, tool: &'static str) -> Result<()> {
+async fn call(bare: &DirectClient, tool: &'static str) -> Result<()> {
     let arguments = serde_json::json!({"text": "hello", "n": 1});
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     let params = CallToolRequestParams::new(tool).with_arguments(arguments);

@@ -1,6 +1,6 @@
-//! Appends against the bare disk: the same bytes, the same directory, turn by turn.
+//! Appends compared with the bare disk: the same bytes, the same directory, in turns.
 
-use crate::report::{Aim, Report};
+use crate::report::{BenchReport, FigureTarget};
 use anyhow::Result;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline::core::ids::RunId;
-use tramline::engine::seams::{Append, Head, Hold, Status, Store};
+use tramline::engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline::store::Sqlite;
 
 const BODY_BYTES: usize = 2_048;
@@ -17,7 +17,7 @@ const ALONE: u64 = 400;
 const WRITERS: u64 = 64;
 const GROUPED: u64 = 12_800;
 
-pub(crate) fn measure(report: &mut Report) -> Result<()> {
+pub(crate) fn measure(report: &mut BenchReport) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let store = Arc::new(Sqlite::open(dir.path())?);
     let runtime = crate::runtime()?;
@@ -39,18 +39,18 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
         "bare append + sync of 2 KB, one at a time",
         bare_alone,
         "/s",
-        Aim::None,
+        FigureTarget::None,
     );
     report.add(
         "append to a journal, one at a time",
         ours_alone,
         "/s",
-        Aim::None,
+        FigureTarget::None,
     );
-    let grouped = format!("bare append of 2 KB, a sync for each {WRITERS}");
-    report.add(grouped, bare_grouped, "/s", Aim::None);
+    let grouped = format!("bare append of 2 KB, one sync per {WRITERS}");
+    report.add(grouped, bare_grouped, "/s", FigureTarget::None);
     let grouped = format!("append to a journal, {WRITERS} runs sharing syncs");
-    report.add(grouped, ours_grouped, "/s", Aim::None);
+    report.add(grouped, ours_grouped, "/s", FigureTarget::None);
     Ok(())
 }
 
@@ -66,7 +66,7 @@ fn bare(dir: &Path, group: u64, appends: u64) -> Result<f64> {
     Ok(appends as f64 / began.elapsed().as_secs_f64())
 }
 
-/// The least time that an append to a file and its sync take.
+/// The minimum time of an append to a file with its sync.
 pub(crate) fn least_sync(dir: &Path) -> Result<Duration> {
     let path = dir.join("sync.log");
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
@@ -105,14 +105,14 @@ fn chunk(run: &RunId, seen: u64) -> Append {
         seen,
         last: seen + 1,
         body: vec![7; BODY_BYTES],
-        head: Head {
-            status: Status::Running,
+        index_row: RunIndexRow {
+            status: RunStatus::Running,
             workflow: "bench".into(),
             session: None,
             started_ms: 1,
             updated_ms: seen as i64,
         },
-        hold: Hold::Keep,
+        claim: ClaimChange::Keep,
         documents: Vec::new(),
     }
 }

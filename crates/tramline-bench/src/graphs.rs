@@ -1,22 +1,22 @@
-//! The graphs that are measured, written as users write theirs.
+//! The measured graphs, written as users write theirs.
 
 use anyhow::{Context, Result, anyhow};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tramline::core::formats::yaml_graph::{self, Document};
+use tramline::core::formats::yaml_graph::{self, GraphDocument};
 use tramline::core::graph::Graph;
 
 const HEAD: &str = "version: '1.0'\nserver: {name: bench, version: '1.0.0'}\n\
     executionLimits: {maxNodeExecutions: 10000000, maxExecutionTimeMs: 3600000}\n";
 
-/// A chain of so many transforms, each of which adds one to what the one before gave.
+/// A chain of transforms, each of which adds one to the previous output.
 pub(crate) fn chain(transforms: usize) -> Result<Arc<Graph>> {
     first(&chain_document(transforms)?)
 }
 
 /// The same with its document.
-pub(crate) fn chain_document(transforms: usize) -> Result<Document> {
+pub(crate) fn chain_document(transforms: usize) -> Result<GraphDocument> {
     let mut nodes = String::from("  - {id: t0, type: entry, next: t1}\n");
     for at in 1..=transforms {
         let (before, after) = (at - 1, at + 1);
@@ -29,7 +29,7 @@ pub(crate) fn chain_document(transforms: usize) -> Result<Document> {
     document(&nodes)
 }
 
-/// A loop of a switch and a transform that looks at its own output before.
+/// A loop of a switch and a transform that uses its own previous output.
 pub(crate) fn turns() -> Result<Arc<Graph>> {
     only(
         "  - {id: entry, type: entry, next: more}\n\
@@ -42,8 +42,8 @@ pub(crate) fn turns() -> Result<Arc<Graph>> {
     )
 }
 
-/// A chain of calls of one of unruly's tools.
-pub(crate) fn calls(tool: &str, count: usize) -> Result<Document> {
+/// A chain of calls of one of the test server's tools.
+pub(crate) fn calls(tool: &str, count: usize) -> Result<GraphDocument> {
     let mut nodes = String::from("  - {id: c0, type: entry, next: c1}\n");
     for at in 1..=count {
         let after = at + 1;
@@ -56,8 +56,8 @@ pub(crate) fn calls(tool: &str, count: usize) -> Result<Document> {
     document(&nodes)
 }
 
-/// So many calls side by side, each of which sleeps.
-pub(crate) fn wide(count: usize, ms: u64) -> Result<Document> {
+/// Parallel calls, each of which sleeps.
+pub(crate) fn wide(count: usize, ms: u64) -> Result<GraphDocument> {
     let names: Vec<String> = (0..count).map(|at| format!("s{at}")).collect();
     let mut nodes = format!(
         "  - {{id: entry, type: entry, next: [{}]}}\n",
@@ -76,8 +76,8 @@ pub(crate) fn wide(count: usize, ms: u64) -> Result<Document> {
     document(&nodes)
 }
 
-/// A program of ours, beside this one.
-pub(crate) fn beside(program: &str) -> Result<PathBuf> {
+/// One of our programs, beside this one.
+pub(crate) fn sibling_program(program: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let path = own.parent().context("a folder")?.join(program);
     anyhow::ensure!(path.is_file(), "{} is not built", path.display());
@@ -85,7 +85,7 @@ pub(crate) fn beside(program: &str) -> Result<PathBuf> {
 }
 
 /// The first graph of a document.
-pub(crate) fn first(document: &Document) -> Result<Arc<Graph>> {
+pub(crate) fn first(document: &GraphDocument) -> Result<Arc<Graph>> {
     document.workflows.first().cloned().context("a graph")
 }
 
@@ -93,8 +93,8 @@ fn only(nodes: &str) -> Result<Arc<Graph>> {
     first(&read(&format!("{HEAD}{}", tool(nodes)))?)
 }
 
-fn document(nodes: &str) -> Result<Document> {
-    let server = beside("unruly")?;
+fn document(nodes: &str) -> Result<GraphDocument> {
+    let server = sibling_program("unruly")?;
     read(&format!(
         "{HEAD}mcpServers: {{u: {{command: {:?}}}}}\n{}",
         server.display().to_string(),
@@ -105,11 +105,11 @@ fn document(nodes: &str) -> Result<Document> {
 fn tool(nodes: &str) -> String {
     let indented = nodes.lines().map(|line| format!("  {line}\n"));
     format!(
-        "tools:\n- name: bench\n  description: Is measured.\n  inputSchema: {{type: object}}\n  nodes:\n{}",
+        "tools:\n- name: bench\n  description: A benchmark.\n  inputSchema: {{type: object}}\n  nodes:\n{}",
         indented.collect::<String>()
     )
 }
 
-fn read(text: &str) -> Result<Document> {
+fn read(text: &str) -> Result<GraphDocument> {
     yaml_graph::read(text.as_bytes()).map_err(|flaws| anyhow!("{flaws:?}\n{text}"))
 }

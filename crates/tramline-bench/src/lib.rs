@@ -1,4 +1,5 @@
-//! What measures and tests share: recorded conversations replayed through the gate of a procedure.
+//! Code shared by benchmarks and tests: recorded SOP sessions replayed through the gate of a
+//! procedure.
 
 #[cfg(feature = "replay")]
 pub mod replay;

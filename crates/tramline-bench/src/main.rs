@@ -1,35 +1,35 @@
-//! Measures what the engine costs, against its aims; `cargo xtask bench engine` builds and runs it.
+//! Measures the engine against its targets; `cargo xtask bench engine` builds and runs it.
 //!
-//! Machines that measure are busy with other things, and what disturbs only ever adds: every
-//! figure is the least of several turns, and what is compared is measured in the same minute.
+//! Other load on the machine only ever adds time: every figure is the minimum of several turns, and
+//! what is compared is measured in the same minute.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Result, bail};
-use report::Report;
+use report::BenchReport;
 
 mod calls;
 mod disk;
 mod graphs;
-mod long;
+mod long_run;
 mod processes;
 mod report;
 mod steps;
 mod telemetry;
 
-/// One part of the measuring.
-type Part = (&'static str, fn(&mut Report) -> Result<()>);
+/// One part of the benchmark.
+type BenchPart = (&'static str, fn(&mut BenchReport) -> Result<()>);
 
-const PARTS: [Part; 6] = [
+const PARTS: [BenchPart; 6] = [
     ("steps", steps::measure),
     ("disk", disk::measure),
     ("calls", calls::measure),
     ("processes", processes::measure),
-    ("long", long::measure),
+    ("long", long_run::measure),
     ("telemetry", telemetry::measure),
 ];
 
@@ -39,15 +39,15 @@ fn main() -> Result<()> {
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "--json" => json = true,
-            long::CHILD => return long::child(),
+            long_run::CHILD => return long_run::child(),
             name if PARTS.iter().any(|(part, _)| *part == name) => wanted.push(argument),
             other => bail!(
-                "`{other}` is not known; there are --json and the parts {}",
+                "unknown argument `{other}`; use --json or the parts {}",
                 parts()
             ),
         }
     }
-    let mut report = Report::new(!json);
+    let mut report = BenchReport::new(!json);
     for (name, measure) in PARTS {
         if wanted.is_empty() || wanted.iter().any(|part| part == name) {
             measure(&mut report)?;
@@ -65,7 +65,7 @@ fn parts() -> String {
     PARTS.map(|(name, _)| name).join(", ")
 }
 
-/// A runtime as `tramline serve` has it.
+/// A runtime like that of `tramline serve`.
 fn runtime() -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -1,7 +1,7 @@
-//! The binary as its users start it: from nothing to the first result, and what it keeps in memory.
+//! The binary as users start it: from process start to the first result, and its memory.
 
-use crate::graphs::beside;
-use crate::report::{Aim, Report};
+use crate::graphs::sibling_program;
+use crate::report::{BenchReport, FigureTarget};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -12,20 +12,20 @@ use std::time::{Duration, Instant};
 const STARTS: usize = 30;
 const WARM_RUNS: usize = 500;
 const PAUSED_RUNS: usize = 10_000;
-/// Requests on their way at once: a client that asks for much does not wait for each answer.
+/// Requests in flight: a busy client does not wait for each answer.
 const IN_FLIGHT: usize = 16;
 
-pub(crate) fn measure(report: &mut Report) -> Result<()> {
+pub(crate) fn measure(report: &mut BenchReport) -> Result<()> {
     cold_start(report)?;
     memory(report)
 }
 
-fn cold_start(report: &mut Report) -> Result<()> {
+fn cold_start(report: &mut BenchReport) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let kept = dir.path().join("kept");
     first_result(&kept)?;
     for (what, fresh) in [
-        ("data directory there", false),
+        ("existing data directory", false),
         ("new data directory", true),
     ] {
         let mut times = Vec::new();
@@ -41,19 +41,19 @@ fn cold_start(report: &mut Report) -> Result<()> {
         let (least, median) = (ms(times[0]), ms(times[STARTS / 2]));
         let name = format!("cold start to first result, {what}");
         report.add(
-            format!("{name}, least of {STARTS}"),
+            format!("{name}, minimum of {STARTS}"),
             least,
             "ms",
-            Aim::Under(5.0),
+            FigureTarget::Under(5.0),
         );
-        report.add(format!("{name}, median"), median, "ms", Aim::None);
+        report.add(format!("{name}, median"), median, "ms", FigureTarget::None);
     }
     Ok(())
 }
 
 fn first_result(data: &Path) -> Result<Duration> {
     let began = Instant::now();
-    let mut child = Command::new(beside("tramline")?)
+    let mut child = Command::new(sibling_program("tramline")?)
         .arg("run")
         .arg(example("switch.yaml"))
         .args(["choose_shipping", "weight_kg=25", "--json", "--data-dir"])
@@ -71,41 +71,41 @@ fn first_result(data: &Path) -> Result<Duration> {
     Ok(took)
 }
 
-fn memory(report: &mut Report) -> Result<()> {
+fn memory(report: &mut BenchReport) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let mut server = Server::start(dir.path())?;
+    let mut server = ServerProcess::start(dir.path())?;
     server.ask(&json!({"method": "tools/list"}))?;
     report.add(
         "resident, idle server",
         server.resident()? / 1e6,
         "MB",
-        Aim::None,
+        FigureTarget::None,
     );
     server.pause_runs(WARM_RUNS)?;
     let before = server.resident()?;
     server.pause_runs(PAUSED_RUNS)?;
     let each = (server.resident()? - before) / PAUSED_RUNS as f64;
     let name = format!("resident per paused run, {PAUSED_RUNS} of them");
-    report.add(name, each, "bytes", Aim::Under(1_024.0));
+    report.add(name, each, "bytes", FigureTarget::Under(1_024.0));
     drop(server);
-    let mut server = Server::start(dir.path())?;
+    let mut server = ServerProcess::start(dir.path())?;
     server.ask(&json!({"method": "tools/list"}))?;
-    let name = format!("resident, server started beside {PAUSED_RUNS} paused runs");
-    report.add(name, server.resident()? / 1e6, "MB", Aim::None);
+    let name = format!("resident, server started with {PAUSED_RUNS} paused runs");
+    report.add(name, server.resident()? / 1e6, "MB", FigureTarget::None);
     Ok(())
 }
 
-/// `tramline serve` and both ends of the talk with it.
-struct Server {
+/// `tramline serve` and a client of it over stdio.
+struct ServerProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     id: u64,
 }
 
-impl Server {
+impl ServerProcess {
     fn start(data: &Path) -> Result<Self> {
-        let mut child = Command::new(beside("tramline")?)
+        let mut child = Command::new(sibling_program("tramline")?)
             .arg("serve")
             .arg(example("approval.yaml"))
             .arg("--data-dir")
@@ -151,7 +151,7 @@ impl Server {
         Ok(answer)
     }
 
-    /// Begins runs that wait for a person.
+    /// Starts runs that wait for a person.
     fn pause_runs(&mut self, count: usize) -> Result<()> {
         let request = json!({"method": "tools/call", "params": {
             "name": "write_note", "arguments": {"path": "note.txt", "text": "Leave at nine."}}});
@@ -167,26 +167,29 @@ impl Server {
         Ok(())
     }
 
-    /// What it has in memory, in bytes.
+    /// Its resident memory, in bytes.
     fn resident(&self) -> Result<f64> {
         status_bytes(self.child.id(), "VmRSS:")
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A figure of memory that the system keeps of a process, in bytes.
+/// A memory figure from `/proc/PID/status`, in bytes.
 pub(crate) fn status_bytes(pid: u32, field: &str) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     let kib = line.and_then(|rest| rest.split_whitespace().next());
-    Ok(kib.context("no such figure")?.parse::<f64>()? * 1024.0)
+    Ok(kib
+        .context("the field is missing in /proc")?
+        .parse::<f64>()?
+        * 1024.0)
 }
 
 fn example(name: &str) -> PathBuf {

@@ -1,17 +1,17 @@
-//! What was measured: a row for each figure, with its aim and whether it was met.
+//! The report: a row per figure, with its target and whether it was met.
 
 use serde_json::{Value, json};
 
-/// What a figure should be.
+/// The target of a figure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Aim {
+pub(crate) enum FigureTarget {
     /// Less than this.
-    #[allow(dead_code, reason = "not every program that measures has such an aim")]
+    #[allow(dead_code, reason = "not every benchmark has such a target")]
     Under(f64),
     /// At least this.
-    #[allow(dead_code, reason = "not every program that measures has such an aim")]
+    #[allow(dead_code, reason = "not every benchmark has such a target")]
     Over(f64),
-    /// Only to be known.
+    /// No target.
     None,
 }
 
@@ -20,33 +20,33 @@ struct Row {
     name: String,
     value: f64,
     unit: &'static str,
-    aim: Aim,
+    aim: FigureTarget,
 }
 
 /// The figures so far.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct BenchReport {
     rows: Vec<Row>,
-    /// Whether each figure is shown as it comes.
+    /// Whether each figure is printed when it is added.
     shown: bool,
 }
 
 impl Row {
     fn met(&self) -> Option<bool> {
         match self.aim {
-            Aim::Under(most) => Some(self.value < most),
-            Aim::Over(least) => Some(self.value >= least),
-            Aim::None => None,
+            FigureTarget::Under(most) => Some(self.value < most),
+            FigureTarget::Over(least) => Some(self.value >= least),
+            FigureTarget::None => None,
         }
     }
 }
 
-impl Report {
+impl BenchReport {
     pub(crate) fn new(shown: bool) -> Self {
         if shown {
             println!(
                 "{:<62} {:>10} {:<9} {:>8}",
-                "figure", "value", "unit", "aim"
+                "figure", "value", "unit", "target"
             );
         }
         Self {
@@ -61,7 +61,7 @@ impl Report {
         name: impl Into<String>,
         value: f64,
         unit: &'static str,
-        aim: Aim,
+        aim: FigureTarget,
     ) {
         let row = Row {
             name: name.into(),
@@ -72,9 +72,9 @@ impl Report {
         if self.shown {
             let Row { name, value, .. } = &row;
             let aim = match row.aim {
-                Aim::Under(most) => format!("< {most}"),
-                Aim::Over(least) => format!(">= {least}"),
-                Aim::None => String::new(),
+                FigureTarget::Under(most) => format!("< {most}"),
+                FigureTarget::Over(least) => format!(">= {least}"),
+                FigureTarget::None => String::new(),
             };
             let word = match row.met() {
                 Some(true) => "met",
@@ -86,20 +86,20 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// How many aims were met.
+    /// How many targets were met.
     pub(crate) fn verdict(&self) -> String {
         let aims = self.rows.iter().filter_map(Row::met);
         let (met, all) = aims.fold((0, 0), |(met, all), one| (met + usize::from(one), all + 1));
-        format!("{met} of {all} aims met")
+        format!("{met} of {all} targets met")
     }
 
     /// The figures for scripts.
     pub(crate) fn to_json(&self) -> Value {
         let rows = self.rows.iter().map(|row| {
             let (under, over) = match row.aim {
-                Aim::Under(most) => (json!(most), Value::Null),
-                Aim::Over(least) => (Value::Null, json!(least)),
-                Aim::None => (Value::Null, Value::Null),
+                FigureTarget::Under(most) => (json!(most), Value::Null),
+                FigureTarget::Over(least) => (Value::Null, json!(least)),
+                FigureTarget::None => (Value::Null, Value::Null),
             };
             json!({ "name": row.name, "value": row.value, "unit": row.unit, "under": under, "over": over, "met": row.met() })
         });

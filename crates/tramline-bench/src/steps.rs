@@ -1,17 +1,17 @@
-//! Steps that compute: one run alone, in memory and on the disk, and many that share its syncs.
+//! Transform steps: a single run, in memory and on disk, and many runs that share syncs.
 
 use crate::graphs;
-use crate::report::{Aim, Report};
+use crate::report::{BenchReport, FigureTarget};
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tramline::app;
 use tramline::config::Config;
 use tramline::core::Value;
 use tramline::core::graph::Graph;
 use tramline::core::journal::Outcome;
-use tramline::engine::{Ended, Engine, Start};
-use tramline::wire;
+use tramline::engine::{DriveOutcome, Engine, RunStart};
 
 const CHAIN: usize = 100;
 const TURNS: usize = 1_000;
@@ -19,7 +19,7 @@ const ROUNDS: usize = 60;
 const SHARING: usize = 64;
 const RUNS_EACH: usize = 20;
 
-pub(crate) fn measure(report: &mut Report) -> Result<()> {
+pub(crate) fn measure(report: &mut BenchReport) -> Result<()> {
     let (chain, turns) = (graphs::chain(CHAIN)?, graphs::turns()?);
     let dir = tempfile::tempdir()?;
     let runtime = crate::runtime()?;
@@ -31,29 +31,39 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
             let engine = engine(dir)?;
             let took = best(&engine, &chain, 0, ROUNDS).await?;
             let name = format!("transform step, {place}, chain of {CHAIN}");
-            report.add(name, us(took) / CHAIN as f64, "us", Aim::Under(aim));
+            report.add(
+                name,
+                us(took) / CHAIN as f64,
+                "us",
+                FigureTarget::Under(aim),
+            );
             let took = best(&engine, &turns, TURNS, ROUNDS).await?;
             let name = format!("step, {place}, loop of {TURNS} turns");
             let steps = 2 * TURNS + 3;
-            report.add(name, us(took) / steps as f64, "us", Aim::Under(aim));
-            let rate = sharing(&engine, &chain).await?;
-            let name = format!("{SHARING} runs at once, {place}");
-            report.add(name, rate, "steps/s", Aim::None);
+            report.add(
+                name,
+                us(took) / steps as f64,
+                "us",
+                FigureTarget::Under(aim),
+            );
+            let rate = concurrent_rate(&engine, &chain).await?;
+            let name = format!("{SHARING} concurrent runs, {place}");
+            report.add(name, rate, "steps/s", FigureTarget::None);
         }
         Ok(())
     })
 }
 
-/// An engine without servers of its own.
+/// An engine without servers.
 pub(crate) fn engine(dir: Option<&Path>) -> Result<Engine> {
     let config = Config {
         data_dir: dir.map(Path::to_owned),
         ..Config::default()
     };
-    Ok(wire::open(&config, &[])?.engine)
+    Ok(app::open(&config, &[])?.engine)
 }
 
-/// The least time of a whole run, its beginning and end in it.
+/// The minimum time of a whole run, including its start and end.
 pub(crate) async fn best(
     engine: &Engine,
     graph: &Arc<Graph>,
@@ -72,14 +82,16 @@ pub(crate) async fn best(
 /// One run from its start to its durable end.
 pub(crate) async fn run(engine: &Engine, graph: &Arc<Graph>, n: usize) -> Result<()> {
     let input = Value::object([("n", (n as u64).into()), ("text", "hello".into())]);
-    let handle = engine.start(Start::new(Arc::clone(graph), input)).await?;
-    match handle.ended().await? {
-        Ended::Finished(Outcome::Completed { .. }) => Ok(()),
-        other => bail!("the run did not come out well: {other:?}"),
+    let handle = engine
+        .start(RunStart::new(Arc::clone(graph), input))
+        .await?;
+    match handle.wait().await? {
+        DriveOutcome::Finished(Outcome::Completed { .. }) => Ok(()),
+        other => bail!("the run did not complete: {other:?}"),
     }
 }
 
-async fn sharing(engine: &Engine, graph: &Arc<Graph>) -> Result<f64> {
+async fn concurrent_rate(engine: &Engine, graph: &Arc<Graph>) -> Result<f64> {
     let mut best = Duration::MAX;
     for _ in 0..5 {
         let began = Instant::now();

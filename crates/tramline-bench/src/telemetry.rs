@@ -1,15 +1,16 @@
-//! What telemetry costs: off, which is to be nothing, and on, with a receiver that takes everything.
+//! The cost of telemetry: off, which should be nothing, and on, with a receiver that accepts
+//! everything.
 //!
-//! Off is one branch for each batch of events, and cannot be left out of a build to be compared with.
-//! An observer that does nothing passes the same branch and is then called for everything, so what it
-//! adds is more than off can cost. Machines that measure are busy: the houses take short turns one
-//! after the other, each turn is held against those of two houses that are off in the same round, and
-//! the median of all rounds counts. How far these two are apart tells how much of it is noise. A house
-//! that lies better in memory, or whose server does, is quicker all its life: after some rounds there
-//! are new ones.
+//! Off is one branch per batch of events, which cannot be compiled out for comparison. A no-op
+//! observer passes the same branch and is then called for everything, so it adds more than off can
+//! cost. Because other load on the machine disturbs, the instances take short turns, each turn is
+//! compared with those of two instances that are off in the same round, and the median of all
+//! rounds counts. The difference between these two shows the noise. An instance with a better
+//! memory layout, or whose server has one, is faster for its whole life: after some rounds new
+//! instances are opened.
 
 use crate::graphs;
-use crate::report::{Aim, Report};
+use crate::report::{BenchReport, FigureTarget};
 use crate::steps::run;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,52 +19,52 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tramline::app::{self, App};
 use tramline::config::Config;
-use tramline::core::formats::yaml_graph::Document;
+use tramline::core::formats::yaml_graph::GraphDocument;
 use tramline::core::graph::Graph;
 use tramline::core::ids::StepNo;
 use tramline::core::journal::Entry;
-use tramline::core::navigate::Walk;
 use tramline::core::run::Run;
-use tramline::core::upstream::Upstream;
-use tramline::engine::seams::{Observer, Thought};
-use tramline::telemetry::Settings;
-use tramline::wire::{self, House};
+use tramline::core::sop_session::SopSession;
+use tramline::core::trace_context::TraceContext;
+use tramline::engine::seams::{Observer, PlanningSpan};
+use tramline::telemetry::TelemetrySettings;
 
 const CALLS: usize = 10;
 const CHAIN: usize = 100;
-/// How often houses are opened anew.
+/// How often instances are opened again.
 const SETS: usize = 4;
-/// How many turns each house has: everybody is as often in each place, forwards and backwards.
+/// Turns per instance: each is equally often in each position, forwards and backwards.
 const ROUNDS: usize = 2 * ALL.len();
-/// How long a house has its turn: long enough for some batches of spans to leave in it.
+/// Duration of a turn: long enough to send several batches of spans.
 const TURN: Duration = Duration::from_millis(200);
-/// How long everybody rests after a turn, so that what one house has left to send is not the next
-/// one's trouble. What is done meanwhile counts as work of who had the turn.
+/// Pause after a turn, so that what one instance still has to send does not disturb the next. Work
+/// done meanwhile counts for the instance that had the turn.
 const REST: Duration = Duration::from_millis(50);
-/// What telemetry may add to calls, in percent.
+/// Overhead that telemetry may add to calls, in percent.
 const ON_PERCENT_MAX: f64 = 5.0;
-/// What an observer that does nothing may add to calls, in percent: less cannot be told from noise.
+/// Overhead that a no-op observer may add to calls, in percent: less cannot be told from noise.
 const OFF_PERCENT_MAX: f64 = 2.0;
 
-/// How telemetry stands in a house.
+/// The telemetry mode of an instance.
 #[derive(Clone, Copy, PartialEq)]
-enum Standing {
+enum TelemetryMode {
     Off,
-    /// Off once more: how far it is from the first is noise.
-    Again,
-    Nothing,
+    /// Off once more: its difference from the first is noise.
+    OffAgain,
+    Noop,
     On,
 }
 
-const ALL: [Standing; 4] = [
-    Standing::Off,
-    Standing::Again,
-    Standing::Nothing,
-    Standing::On,
+const ALL: [TelemetryMode; 4] = [
+    TelemetryMode::Off,
+    TelemetryMode::OffAgain,
+    TelemetryMode::Noop,
+    TelemetryMode::On,
 ];
 
-pub(crate) fn measure(report: &mut Report) -> Result<()> {
+pub(crate) fn measure(report: &mut BenchReport) -> Result<()> {
     let (port, taken) = receiver()?;
     let runtime = crate::runtime()?;
     runtime.block_on(async {
@@ -75,15 +76,15 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
             }
         }
         let bytes = taken.load(Ordering::Relaxed) as f64 / 1e6;
-        report.add("what the receiver took", bytes, "MB", Aim::Over(0.01));
+        report.add("bytes received", bytes, "MB", FigureTarget::Over(0.01));
         Ok(())
     })
 }
 
-/// Measures one kind of work in houses of every standing.
+/// Measures one kind of work with all modes.
 async fn compare(
-    report: &mut Report,
-    (what, document, each): &(&str, Document, usize),
+    report: &mut BenchReport,
+    (what, document, each): &(&str, GraphDocument, usize),
     durable: bool,
     port: u16,
 ) -> Result<()> {
@@ -96,7 +97,7 @@ async fn compare(
             houses.push(open(dir.map(|dir| dir.path()), document, standing, port)?);
         }
         spent.extend(turns(&houses, document, *each).await?);
-        let text = houses[3].telemetry.as_ref().map(|it| it.text(0));
+        let text = houses[3].telemetry.as_ref().map(|it| it.prometheus_text(0));
         lost += dropped(&text.unwrap_or_default());
         for house in houses {
             house.close().await;
@@ -104,14 +105,19 @@ async fn compare(
     }
     let name = format!("{what}, {}", if durable { "durable" } else { "in memory" });
     let off = median(spent.iter().map(|round| round[0].wall_us));
-    report.add(format!("{name}, telemetry off"), off, "us", Aim::None);
-    // Beside what a call takes; a step that only computes takes next to nothing.
+    report.add(
+        format!("{name}, telemetry off"),
+        off,
+        "us",
+        FigureTarget::None,
+    );
+    // Targets apply only to calls; a transform step takes so little that they would be meaningless.
     let aim = |most| match *each == CALLS {
-        true => Aim::Under(most),
-        false => Aim::None,
+        true => FigureTarget::Under(most),
+        false => FigureTarget::None,
     };
-    let off = |round: &[Spent], of: fn(&Spent) -> f64| (of(&round[0]) + of(&round[1])) / 2.0;
-    let percent = |at: usize, of: fn(&Spent) -> f64| {
+    let off = |round: &[TurnCost], of: fn(&TurnCost) -> f64| (of(&round[0]) + of(&round[1])) / 2.0;
+    let percent = |at: usize, of: fn(&TurnCost) -> f64| {
         let beside = spent.iter().map(|round| match at {
             1 => of(&round[1]) / of(&round[0]),
             _ => of(&round[at]) / off(round, of),
@@ -119,30 +125,26 @@ async fn compare(
         (median(beside) - 1.0) * 100.0
     };
     for (at, added, aim) in [
-        // Where this is missed the machine was too busy for the others to say anything.
-        (1, "off from itself", aim(OFF_PERCENT_MAX)),
-        (
-            2,
-            "added by an observer that does nothing",
-            aim(OFF_PERCENT_MAX),
-        ),
+        // If this is missed, the machine was too busy for the other figures to mean anything.
+        (1, "noise: off compared with off", aim(OFF_PERCENT_MAX)),
+        (2, "added by a no-op observer", aim(OFF_PERCENT_MAX)),
         (3, "added by telemetry", aim(ON_PERCENT_MAX)),
     ] {
         let name = format!("{name}, {added}");
         let wall = percent(at, |spent| spent.wall_us);
         let wall = if at == 1 { wall.abs() } else { wall };
         report.add(&name, wall, "%", aim);
-        let work = percent(at, |spent| spent.work_us);
+        let work = percent(at, |spent| spent.cpu_us);
         if work.is_finite() {
-            report.add(format!("{name}, processor"), work, "%", Aim::None);
+            report.add(format!("{name}, processor"), work, "%", FigureTarget::None);
         }
     }
-    let name = format!("{name}, spans that the queue did not take");
-    report.add(name, lost, "spans", Aim::None);
+    let name = format!("{name}, dropped spans");
+    report.add(name, lost, "spans", FigureTarget::None);
     Ok(())
 }
 
-/// How many spans were not exported, as the metrics tell it.
+/// The number of spans that were not exported, from the metrics.
 fn dropped(text: &str) -> f64 {
     let told = text
         .lines()
@@ -151,40 +153,44 @@ fn dropped(text: &str) -> f64 {
         .sum()
 }
 
-/// What one thing took in a turn, in microseconds.
+/// The cost of one operation in a turn, in microseconds.
 #[derive(Clone, Copy, Default)]
-struct Spent {
+struct TurnCost {
     wall_us: f64,
-    /// Of processor time, all threads of this process together; 0 where the system does not tell.
-    work_us: f64,
+    /// CPU time of all threads of this process; 0 if the system does not report it.
+    cpu_us: f64,
 }
 
-/// What one thing took in each house, round by round. Who comes first changes, since whoever comes
-/// after another finds the machine as that left it.
-async fn turns(houses: &[House], document: &Document, each: usize) -> Result<Vec<Vec<Spent>>> {
+/// The cost per instance, round by round. The order changes, since an instance finds the machine as
+/// the previous one left it.
+async fn turns(
+    houses: &[App],
+    document: &GraphDocument,
+    each: usize,
+) -> Result<Vec<Vec<TurnCost>>> {
     let graph = graphs::first(document)?;
-    // A house that was just opened is slow.
+    // A newly opened instance is slow.
     for house in houses {
         turn(house, &graph).await?;
     }
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
-        let mut spent = vec![Spent::default(); houses.len()];
+        let mut spent = vec![TurnCost::default(); houses.len()];
         for place in 0..houses.len() {
-            // Forwards and backwards, so that nobody always follows the same one.
+            // Forwards and backwards, so that no instance always follows the same one.
             let place = if round % 2 == 0 {
                 place
             } else {
                 houses.len() - 1 - place
             };
             let at = (round / 2 + place) % houses.len();
-            let before = worked_us();
+            let before = cpu_us();
             let (took, runs) = turn(&houses[at], &graph).await?;
             tokio::time::sleep(REST).await;
             let done = runs * each;
-            spent[at] = Spent {
+            spent[at] = TurnCost {
                 wall_us: took.as_secs_f64() * 1e6 / done as f64,
-                work_us: (worked_us() - before) / done as f64,
+                cpu_us: (cpu_us() - before) / done as f64,
             };
         }
         rounds.push(spent);
@@ -192,8 +198,8 @@ async fn turns(houses: &[House], document: &Document, each: usize) -> Result<Vec
     Ok(rounds)
 }
 
-/// One house's turn: how long it was, and how many runs there were in it.
-async fn turn(house: &House, graph: &Arc<Graph>) -> Result<(Duration, usize)> {
+/// One turn of an instance: its duration, and the number of runs.
+async fn turn(house: &App, graph: &Arc<Graph>) -> Result<(Duration, usize)> {
     let (began, mut runs) = (Instant::now(), 0);
     while began.elapsed() < TURN {
         run(&house.engine, graph, 0).await?;
@@ -202,8 +208,8 @@ async fn turn(house: &House, graph: &Arc<Graph>) -> Result<(Duration, usize)> {
     Ok((began.elapsed(), runs))
 }
 
-/// How long the threads of this process have worked so far, where the system tells.
-fn worked_us() -> f64 {
+/// The CPU time of the threads of this process so far, if the system reports it.
+fn cpu_us() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten();
     let worked = threads.filter_map(|thread| {
         let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
@@ -218,17 +224,22 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn open(dir: Option<&Path>, document: &Document, standing: Standing, port: u16) -> Result<House> {
+fn open(
+    dir: Option<&Path>,
+    document: &GraphDocument,
+    standing: TelemetryMode,
+    port: u16,
+) -> Result<App> {
     let mut config = Config {
         data_dir: dir.map(Path::to_owned),
         ..Config::default()
     };
     match standing {
-        Standing::Off | Standing::Again => {}
-        Standing::Nothing => config.observer = Some(Arc::new(Nothing)),
-        Standing::On => {
+        TelemetryMode::Off | TelemetryMode::OffAgain => {}
+        TelemetryMode::Noop => config.observer = Some(Arc::new(NoopObserver)),
+        TelemetryMode::On => {
             let endpoint = format!("http://127.0.0.1:{port}");
-            config.telemetry = Settings::read(|name| match name {
+            config.telemetry = TelemetrySettings::read(|name| match name {
                 "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.clone()),
                 "OTEL_METRICS_EXPORTER" => Some("prometheus".to_owned()),
                 "OTEL_BSP_SCHEDULE_DELAY" => Some("20".to_owned()),
@@ -236,10 +247,10 @@ fn open(dir: Option<&Path>, document: &Document, standing: Standing, port: u16) 
             })?;
         }
     }
-    Ok(wire::open(&config, std::slice::from_ref(document))?)
+    Ok(app::open(&config, std::slice::from_ref(document))?)
 }
 
-/// A receiver that takes everything; its port, and how many bytes it has taken.
+/// A receiver that accepts everything; returns its port, and a counter of received bytes.
 fn receiver() -> Result<(u16, Arc<AtomicU64>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let port = listener.local_addr()?.port();
@@ -248,14 +259,14 @@ fn receiver() -> Result<(u16, Arc<AtomicU64>)> {
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let counted = Arc::clone(&counted);
-            std::thread::spawn(move || take(&stream, &counted));
+            std::thread::spawn(move || answer_requests(&stream, &counted));
         }
     });
     Ok((port, taken))
 }
 
 /// Answers one connection's requests until it ends.
-fn take(stream: &TcpStream, counted: &AtomicU64) -> Result<()> {
+fn answer_requests(stream: &TcpStream, counted: &AtomicU64) -> Result<()> {
     let (mut reader, mut writer) = (BufReader::new(stream), stream);
     loop {
         let mut length = 0;
@@ -280,31 +291,31 @@ fn take(stream: &TcpStream, counted: &AtomicU64) -> Result<()> {
 }
 
 /// An observer that does nothing.
-struct Nothing;
+struct NoopObserver;
 
-impl Observer for Nothing {
-    fn saw(&self, _: &Run, _: &[Entry]) {}
+impl Observer for NoopObserver {
+    fn on_append(&self, _: &Run, _: &[Entry]) {}
 
-    fn learnt(&self, _: &Run, _: &[Entry]) {}
+    fn on_replay(&self, _: &Run, _: &[Entry]) {}
 
-    fn forked(&self, _: &Run, _: &[Entry]) {}
+    fn on_fork(&self, _: &Run, _: &[Entry]) {}
 
-    fn walked(&self, _: &Walk, _: &[Entry]) {}
+    fn on_sop_append(&self, _: &SopSession, _: &[Entry]) {}
 
-    fn beneath(&self, _: &Run, _: StepNo, _: u32) -> Option<Upstream> {
+    fn trace_context(&self, _: &Run, _: StepNo, _: u32) -> Option<TraceContext> {
         None
     }
 
-    fn beneath_walk(&self, _: &Walk, _: u32) -> Option<Upstream> {
+    fn sop_trace_context(&self, _: &SopSession, _: u32) -> Option<TraceContext> {
         None
     }
 
-    fn appended(&self, _: Duration, _: bool) {}
+    fn on_append_time(&self, _: Duration, _: bool) {}
 
-    fn driving(&self, _: usize) {}
+    fn on_driven_runs(&self, _: usize) {}
 
-    fn planning(&self, within: Option<&Upstream>) -> Upstream {
-        within.cloned().unwrap_or(Upstream {
+    fn begin_planning(&self, within: Option<&TraceContext>) -> TraceContext {
+        within.cloned().unwrap_or(TraceContext {
             trace: 1,
             span: 1,
             sampled: false,
@@ -313,5 +324,5 @@ impl Observer for Nothing {
         })
     }
 
-    fn planned(&self, _: &Thought<'_>) {}
+    fn on_planned(&self, _: &PlanningSpan<'_>) {}
 }

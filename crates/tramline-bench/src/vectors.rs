@@ -1,4 +1,4 @@
-//! What texts mean to the encoder, kept between runs: it takes a hundredth of a second for each.
+//! A cache of embeddings between runs: the encoder takes about ten milliseconds per text.
 
 use anyhow::{Context, Result};
 use std::collections::{BTreeSet, HashMap};
@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 use tramline_engine::seams::Embedder;
-use tramline_engine::search::{Card, Vector, fingerprint};
+use tramline_engine::search::{SearchDocument, Vector, fingerprint};
 
 /// Vectors by the fingerprint of their text.
-pub(crate) struct Vectors {
+pub(crate) struct EmbeddingCache {
     embedder: Arc<dyn Embedder>,
     runtime: Runtime,
     known: HashMap<u128, Vector>,
     file: PathBuf,
 }
 
-impl Vectors {
+impl EmbeddingCache {
     pub(crate) fn open(encoder: &Path, keep: &Path) -> Result<Self> {
         std::fs::create_dir_all(keep)?;
         let embedder = tramline_embed::open(encoder)?;
@@ -34,7 +34,7 @@ impl Vectors {
         Ok(vectors)
     }
 
-    /// Takes what an earlier run kept; a half-written end is left out.
+    /// Loads the cache of an earlier run, without an incomplete record at the end.
     fn load(&mut self) {
         let bytes = std::fs::read(&self.file).unwrap_or_default();
         let mut rest = bytes.as_slice();
@@ -53,12 +53,12 @@ impl Vectors {
         }
     }
 
-    /// Makes the vectors of texts that are not known yet.
+    /// Computes the vectors of new texts.
     pub(crate) fn make(&mut self, name: &str, texts: impl Iterator<Item = String>) -> Result<()> {
         let all: BTreeSet<String> = texts.filter(|text| self.get(text).is_none()).collect();
         let all: Vec<String> = all.into_iter().collect();
         if !all.is_empty() {
-            eprintln!("{} texts of {name} go through the encoder", all.len());
+            eprintln!("encoding {} texts of {name}", all.len());
         }
         let mut file = std::fs::File::options()
             .create(true)
@@ -86,23 +86,23 @@ impl Vectors {
         done.map_err(|failure| anyhow::anyhow!("{failure}"))
     }
 
-    /// What a text means.
+    /// The embedding of a text.
     pub(crate) fn get(&self, text: &str) -> Option<&Vector> {
         self.known.get(&fingerprint(self.embedder.model(), text))
     }
 
-    /// What a card means.
-    pub(crate) fn of(&self, card: &Card) -> Option<Vector> {
+    /// The embedding of a document.
+    pub(crate) fn of(&self, card: &SearchDocument) -> Option<Vector> {
         let wishes: Vec<Vector> = card
-            .wishes
+            .past_requests
             .iter()
             .filter_map(|wish| self.get(wish).cloned())
             .collect();
-        Some(Vector::of_card(self.get(&card.text())?, &wishes))
+        Some(Vector::of_document(self.get(&card.text())?, &wishes))
     }
 
-    /// What one text takes, in milliseconds.
-    #[allow(dead_code, reason = "not every program that measures asks for it")]
+    /// The time of one text, in milliseconds.
+    #[allow(dead_code, reason = "not every benchmark uses it")]
     pub(crate) fn text_ms(&self) -> Result<f64> {
         const TEXTS: usize = 40;
         let text = "Find the cheapest flight to Lisbon next week and mail me the times".to_owned();

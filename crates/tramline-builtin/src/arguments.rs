@@ -1,4 +1,4 @@
-//! Reading a tool's arguments: what is missing or of the wrong type is said by name.
+//! Reads a tool's arguments; errors name what is missing or has the wrong type.
 
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
@@ -10,20 +10,20 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// The arguments of `tool`, none of which may be unknown to it.
+    /// The arguments of `tool`; unknown ones are rejected.
     pub(crate) fn new(
         tool: &'static str,
         values: &'a Value,
         known: &[&str],
     ) -> Result<Self, Failure> {
         let Some(map) = values.as_object() else {
-            return Err(bad(format!(
+            return Err(bad_arguments(format!(
                 "{tool} takes an object of arguments, not {}",
                 values.kind()
             )));
         };
         match map.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(bad(format!(
+            Some(key) => Err(bad_arguments(format!(
                 "{tool} has no argument `{key}`; it takes {}",
                 known.join(", ")
             ))),
@@ -31,15 +31,15 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A text that must be there.
+    /// A required string.
     pub(crate) fn text(&self, name: &str) -> Result<&'a str, Failure> {
         self.values
             .get(name)
             .and_then(Value::as_str)
-            .ok_or_else(|| self.wrong(name, "a string"))
+            .ok_or_else(|| self.wrong_type(name, "a string"))
     }
 
-    /// A text that may be there.
+    /// An optional string.
     pub(crate) fn text_or(&self, name: &str, default: &'a str) -> Result<&'a str, Failure> {
         match self.values.get(name) {
             None | Some(Value::Null) => Ok(default),
@@ -47,34 +47,34 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A truth value that may be there.
+    /// An optional boolean.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Failure> {
         match self.values.get(name) {
             None | Some(Value::Null) => Ok(false),
             Some(value) => value
                 .as_bool()
-                .ok_or_else(|| self.wrong(name, "true or false")),
+                .ok_or_else(|| self.wrong_type(name, "true or false")),
         }
     }
 
-    /// Whatever is there.
+    /// An optional value of any type.
     pub(crate) fn any(&self, name: &str) -> Option<&'a Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
 
-    /// The failure of an argument that is missing or of the wrong type.
-    pub(crate) fn wrong(&self, name: &str, wanted: &str) -> Failure {
+    /// The failure for an argument that is missing or has the wrong type.
+    pub(crate) fn wrong_type(&self, name: &str, wanted: &str) -> Failure {
         let found = match self.values.get(name) {
             None => "it is missing".to_owned(),
             Some(value) => format!("it is {}", value.kind()),
         };
-        bad(format!(
+        bad_arguments(format!(
             "{}: `{name}` must be {wanted}, but {found}",
             self.tool
         ))
     }
 }
 
-pub(crate) fn bad(message: String) -> Failure {
+pub(crate) fn bad_arguments(message: String) -> Failure {
     Failure::new(FailureKind::BadArguments, message)
 }

@@ -1,10 +1,10 @@
-//! `list-directory`, `read-file` and `write-file`: inside the allowed roots, bounded, and a
-//! written file is there whole or not at all.
+//! `list-directory`, `read-file` and `write-file`: inside the allowed roots, bounded, with atomic
+//! writes.
 
-use crate::arguments::{Arguments, bad};
-use crate::described;
-use crate::relocate;
-use crate::roots::{Roots, Target};
+use crate::arguments::{Arguments, bad_arguments};
+use crate::copy_move_delete;
+use crate::describe;
+use crate::roots::{Roots, WriteTarget};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cap_std::fs::{FileType, OpenOptions};
@@ -16,61 +16,61 @@ use tokio::sync::Semaphore;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::{Map, Value};
 use tramline_engine::clock;
-use tramline_engine::seams::{Hints, Tool};
+use tramline_engine::seams::{Tool, ToolHints};
 
-/// Larger files are refused: what is read goes into the journal.
+/// The largest file, in bytes: its content goes into the journal.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// Longer listings are refused.
+/// The maximum number of entries in a listing.
 const ENTRIES_MAX: usize = 50_000;
-/// Calls of file tools at once. Their threads are the ones that the store reads on, of which there
-/// are 512: if all of these hang on a mount, the store does not.
+/// The maximum number of concurrent file tool calls. They share 512 blocking threads with the store's
+/// reads: if all of these hang on a mount, the store still works.
 const FILE_CALLS_MAX: usize = 32;
 
-const READS: Hints = Hints {
+const READ_HINTS: ToolHints = ToolHints {
     read_only: Some(true),
     destructive: None,
     idempotent: Some(true),
     open_world: Some(false),
 };
-pub(crate) const WRITES: Hints = Hints {
+pub(crate) const WRITE_HINTS: ToolHints = ToolHints {
     read_only: Some(false),
     destructive: Some(true),
     idempotent: Some(true),
     open_world: Some(false),
 };
-const APPEND_NOTE: &str = "Writes a text file inside the allowed roots, whole or not at all. \
-    Replaces what was there. Parent directories are made when create_dirs is true.";
+const WRITE_DESCRIPTION: &str = "Writes a text file inside the allowed roots, atomically. \
+    Replaces an existing file. Parent directories are created if create_dirs is true.";
 
 pub(crate) fn tools() -> [(&'static str, Tool); 3] {
     [
-        described(
+        describe(
             "list-directory",
-            "Lists a directory inside the allowed roots: name, kind and size of each entry, by name.",
-            READS,
+            "Lists a directory inside the allowed roots: name, kind and size of each entry, sorted by name.",
+            READ_HINTS,
             r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}"#,
             r#"{"type":"object","properties":{"path":{"type":"string"},"entries":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"enum":["file","directory","other"]},"size":{"type":"integer"}},"required":["name","kind","size"]}}},"required":["path","entries"]}"#,
         ),
-        described(
+        describe(
             "read-file",
-            "Reads a file inside the allowed roots. Text comes as it is, other bytes as base64.",
-            READS,
+            "Reads a file inside the allowed roots. Text is returned as text, other content as base64.",
+            READ_HINTS,
             r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}"#,
             r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"encoding":{"enum":["utf-8","base64"]},"bytes":{"type":"integer"}},"required":["path","content","encoding","bytes"]}"#,
         ),
-        described(
+        describe(
             "write-file",
-            APPEND_NOTE,
-            WRITES,
+            WRITE_DESCRIPTION,
+            WRITE_HINTS,
             r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"encoding":{"enum":["utf-8","base64"]},"create_dirs":{"type":"boolean"}},"required":["path","content"],"additionalProperties":false}"#,
             r#"{"type":"object","properties":{"path":{"type":"string"},"bytes":{"type":"integer"}},"required":["path","bytes"]}"#,
         ),
     ]
 }
 
-/// The roots, and how many work in them at once.
+/// The roots, and the limit on concurrent calls.
 pub(crate) struct FileTools {
     pub(crate) roots: Arc<Roots>,
-    /// Held by each thread until its work has ended, which on a file system that hangs is never.
+    /// Held by each thread until its work has ended, which on a hanging file system is never.
     slots: Arc<Semaphore>,
 }
 
@@ -93,19 +93,19 @@ impl FileTools {
             "list-directory" => list(roots, &arguments),
             "read-file" => read(roots, &arguments),
             "write-file" => write(roots, &arguments),
-            "copy-file" => relocate::copy(roots, &arguments),
-            "move-file" => relocate::relocate(roots, &arguments),
-            "delete-file" => relocate::delete(roots, &arguments),
+            "copy-file" => copy_move_delete::copy(roots, &arguments),
+            "move-file" => copy_move_delete::move_file(roots, &arguments),
+            "delete-file" => copy_move_delete::delete(roots, &arguments),
             other => Err(Failure::new(
                 FailureKind::UnknownTool,
-                format!("no built-in `{other}`"),
+                format!("unknown built-in tool `{other}`"),
             )),
         };
-        self.perform(patience, work).await?
+        self.run_blocking(patience, work).await?
     }
 
-    /// Works in the roots on a thread that may wait, once there is one to be had.
-    pub(crate) async fn perform<T: Send + 'static>(
+    /// Runs work in the roots on a blocking thread, once a slot is free.
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         patience: Duration,
         work: impl FnOnce(&Roots) -> T + Send + 'static,
@@ -113,7 +113,7 @@ impl FileTools {
         let slot = Arc::clone(&self.slots).acquire_owned();
         let Ok(Ok(slot)) = tokio::time::timeout(patience, slot).await else {
             let message = format!(
-                "{FILE_CALLS_MAX} calls of file tools have not ended, and no turn came in \
+                "{FILE_CALLS_MAX} file tool calls are running, and none ended within \
                  {patience:?}; a file system in the roots may hang"
             );
             return Err(Failure::new(FailureKind::Timeout, message));
@@ -125,7 +125,7 @@ impl FileTools {
             done
         };
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|died| Failure::new(FailureKind::Tool, format!("the tool died: {died}")))
+        done.map_err(|died| Failure::new(FailureKind::Tool, format!("the tool panicked: {died}")))
     }
 }
 
@@ -190,7 +190,7 @@ fn read(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
     ]))
 }
 
-/// What is in a file.
+/// The content of a file.
 pub(crate) fn content(roots: &Roots, path: &str) -> Result<Vec<u8>, Failure> {
     let (file, _) = roots.open_file(path)?;
     let mut bytes = Vec::new();
@@ -198,7 +198,7 @@ pub(crate) fn content(roots: &Roots, path: &str) -> Result<Vec<u8>, Failure> {
         .read_to_end(&mut bytes)
         .map_err(|error| failed(path, &error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        let message = format!("{path} holds more than {FILE_BYTES_MAX} bytes");
+        let message = format!("{path} is larger than {FILE_BYTES_MAX} bytes");
         return Err(Failure::new(FailureKind::Tool, message));
     }
     Ok(bytes)
@@ -212,20 +212,20 @@ fn write(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
         "utf-8" => content.as_bytes().to_vec(),
         "base64" => STANDARD
             .decode(content)
-            .map_err(|error| bad(format!("write-file: {error}")))?,
+            .map_err(|error| bad_arguments(format!("write-file: {error}")))?,
         other => {
-            return Err(bad(format!(
-                "write-file: no encoding `{other}`; utf-8 or base64"
+            return Err(bad_arguments(format!(
+                "write-file: unknown encoding `{other}`; use utf-8 or base64"
             )));
         }
     };
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(bad(format!(
+        return Err(bad_arguments(format!(
             "write-file writes at most {FILE_BYTES_MAX} bytes"
         )));
     }
     let target = roots.target(path, given.flag("create_dirs")?)?;
-    let target = target.ok_or_else(|| missing(path))?;
+    let target = target.ok_or_else(|| missing_directory(path))?;
     replace(&target, &bytes).map_err(|error| failed(path, &error))?;
     Ok(Value::object([
         ("path", path.into()),
@@ -233,22 +233,22 @@ fn write(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
     ]))
 }
 
-/// The failure of a path whose directory is not there.
-pub(crate) fn missing(path: &str) -> Failure {
+/// The failure for a path whose directory does not exist.
+pub(crate) fn missing_directory(path: &str) -> Failure {
     failed(path, &std::io::ErrorKind::NotFound.into())
 }
 
-/// The name of a part of a file, beside it, that nobody else has.
-pub(crate) fn part_of(path: &Path) -> std::io::Result<PathBuf> {
+/// A unique name for a temporary file next to a file.
+pub(crate) fn temporary_path(path: &Path) -> std::io::Result<PathBuf> {
     let name = path.file_name().ok_or(std::io::ErrorKind::IsADirectory)?;
     let name = name.to_string_lossy();
     Ok(path.with_file_name(format!(".{name}.{:x}.part", clock::random())))
 }
 
-/// Writes beside the file and renames: readers see the old file or the new one, never a part.
-fn replace(target: &Target, bytes: &[u8]) -> std::io::Result<()> {
+/// Writes a temporary file and renames it: readers see the old file or the new one, never a part.
+fn replace(target: &WriteTarget, bytes: &[u8]) -> std::io::Result<()> {
     let (dir, path) = (&target.dir, target.path());
-    let beside = part_of(path)?;
+    let beside = temporary_path(path)?;
     let mut options = OpenOptions::new();
     let written = dir
         .open_with(&beside, options.write(true).create_new(true))
@@ -258,7 +258,7 @@ fn replace(target: &Target, bytes: &[u8]) -> std::io::Result<()> {
         });
     let placed = written.and_then(|()| dir.rename(&beside, dir, path));
     if placed.is_err() {
-        // The part is of no use to anybody; that it may stay behind changes nothing.
+        // If the temporary file cannot be removed, it does no harm.
         let _ = dir.remove_file(&beside);
     }
     placed

@@ -1,7 +1,7 @@
-//! `http`: a request to an allowed host. Nothing is allowed until the operator says so.
+//! `http`: a request to an allowed host. No host is allowed by default.
 
-use crate::arguments::{Arguments, bad};
-use crate::described;
+use crate::arguments::{Arguments, bad_arguments};
+use crate::describe;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
@@ -11,19 +11,20 @@ use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::text::RedactText;
 use tramline_core::{Map, Value};
-use tramline_engine::seams::{Hints, Tool};
+use tramline_engine::seams::{Tool, ToolHints};
 
-/// Larger bodies are refused: what comes back goes into the journal.
+/// The largest body, in bytes: responses go into the journal.
 const BODY_BYTES_MAX: usize = 16 << 20;
-/// More redirections than this are a loop.
+/// The maximum number of redirects; more are treated as a loop.
 const REDIRECTS_MAX: usize = 5;
 
 /// A host that may be called: `api.example.com`, `*.example.com`, `localhost:8080`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPattern {
     host: String,
-    below: bool,
+    subdomains: bool,
     port: Option<u16>,
 }
 
@@ -32,7 +33,7 @@ impl FromStr for HostPattern {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            || format!("`{text}` is no host; write api.example.com, *.example.com or host:port");
+            || format!("invalid host `{text}`; write api.example.com, *.example.com or host:port");
         let (host, port) = match text.rsplit_once(':') {
             Some((host, port)) if !host.ends_with(':') => {
                 (host, Some(port.parse().map_err(|_| wrong())?))
@@ -48,7 +49,7 @@ impl FromStr for HostPattern {
         }
         Ok(Self {
             host: host.to_ascii_lowercase(),
-            below,
+            subdomains: below,
             port,
         })
     }
@@ -56,17 +57,22 @@ impl FromStr for HostPattern {
 
 impl fmt::Display for HostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.below { "*." } else { "" }, self.host)?;
+        write!(
+            f,
+            "{}{}",
+            if self.subdomains { "*." } else { "" },
+            self.host
+        )?;
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }
 
 impl HostPattern {
-    fn fits(&self, url: &Url) -> bool {
+    fn matches(&self, url: &Url) -> bool {
         let Some(host) = url.host_str().map(str::to_ascii_lowercase) else {
             return false;
         };
-        let named = if self.below {
+        let named = if self.subdomains {
             host.strip_suffix(&self.host)
                 .is_some_and(|rest| rest.ends_with('.'))
         } else {
@@ -80,44 +86,46 @@ impl HostPattern {
 }
 
 pub(crate) fn tool() -> (&'static str, Tool) {
-    described(
+    describe(
         "http",
-        "Makes an HTTP request to an allowed host. A JSON body comes back parsed. A status of \
+        "Makes an HTTP request to an allowed host. A JSON body is returned parsed. A status of \
          400 or more is a failure.",
-        Hints {
+        ToolHints {
             open_world: Some(true),
-            ..Hints::default()
+            ..ToolHints::default()
         },
         r#"{"type":"object","properties":{"url":{"type":"string"},"method":{"type":"string"},"headers":{"type":"object"},"params":{"type":"object"},"body":{},"auth_token":{"type":"string"},"api_key":{"type":"string"},"api_key_header":{"type":"string"}},"required":["url"],"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"status":{"type":"integer"},"headers":{"type":"object"},"body":{}},"required":["status","headers","body"]}"#,
     )
 }
 
-pub(crate) struct Http {
+pub(crate) struct HttpTool {
     hosts: Arc<[HostPattern]>,
-    /// Made at the first request: loading certificates takes longer than a whole small run.
+    redact: RedactText,
+    /// Built on the first request: loading certificates takes longer than a whole small run.
     client: OnceLock<Result<Client, String>>,
 }
 
-impl Http {
-    pub(crate) fn new(hosts: Vec<HostPattern>) -> Self {
+impl HttpTool {
+    pub(crate) fn new(hosts: Vec<HostPattern>, redact: RedactText) -> Self {
         Self {
             hosts: hosts.into(),
+            redact,
             client: OnceLock::new(),
         }
     }
 
-    /// Whether there is any host that may be called.
+    /// Whether any host may be called.
     pub(crate) fn has_hosts(&self) -> bool {
         !self.hosts.is_empty()
     }
 
     fn client(&self) -> Result<&Client, Failure> {
         let made = self.client.get_or_init(|| {
-            // Fails only if a provider is installed already, which is as good.
+            // Fails only if a provider is installed already, which is fine.
             let _ = rustls::crypto::ring::default_provider().install_default();
             Client::builder()
-                // Redirects are followed by hand: the library would take headers along.
+                // Redirects are followed by hand: the library would forward headers.
                 .redirect(redirect::Policy::none())
                 .no_proxy()
                 .build()
@@ -128,14 +136,14 @@ impl Http {
     }
 
     pub(crate) async fn call(&self, values: &Value, timeout: Duration) -> Result<Value, Failure> {
-        let given = Arguments::new("http", values, &KNOWN)?;
-        let mut url = self.allowed(given.text("url")?)?;
-        query(&given, &mut url)?;
+        let given = Arguments::new("http", values, &ARGUMENTS)?;
+        let mut url = self.check_allowed(given.text("url")?)?;
+        add_query(&given, &mut url)?;
         let method = given.text_or("method", "GET")?.to_ascii_uppercase();
         let method = Method::from_bytes(method.as_bytes())
-            .map_err(|_| bad(format!("http: `{method}` is no method")))?;
-        let (headers, body) = content(&given)?;
-        let request = Request {
+            .map_err(|_| bad_arguments(format!("http: invalid method `{method}`")))?;
+        let (headers, body) = headers_and_body(&given)?;
+        let request = OutgoingRequest {
             url,
             method,
             headers,
@@ -144,52 +152,71 @@ impl Http {
         self.follow(request, Instant::now() + timeout).await
     }
 
-    /// Sends a request, and sends it on where it is redirected to.
-    async fn follow(&self, mut request: Request, until: Instant) -> Result<Value, Failure> {
+    /// Sends a request, following redirects.
+    async fn follow(&self, mut request: OutgoingRequest, until: Instant) -> Result<Value, Failure> {
         for hop in 0..=REDIRECTS_MAX {
             let url = request.url.clone();
             let left = until.saturating_duration_since(Instant::now());
             let sent = request.send(self.client()?, left).await;
             let answer = sent.map_err(|error| {
-                let failure = unreachable_host(&url, &error);
+                let failure = unreachable_host(&self.url_without_query(&url), &error);
                 match hop {
                     0 => failure,
-                    // The first request had left, and may have been carried out.
-                    _ => failure.after_leaving(),
+                    // The first request was sent, and may have been carried out.
+                    _ => failure.after_sending(),
                 }
             })?;
-            let Some(next) = redirection(&answer, &url) else {
-                return answered(answer, &url).await;
+            let Some(next) = redirect_target(&answer, &url) else {
+                return read_response(answer, &self.url_without_query(&url)).await;
             };
-            if !self.hosts.iter().any(|pattern| pattern.fits(&next)) {
+            if !self.hosts.iter().any(|pattern| pattern.matches(&next)) {
                 let host = next.host_str().unwrap_or_default();
                 let message = format!(
                     "{} redirected to `{host}`, which is not allowed; --allow-host {host} allows it",
-                    place(&url)
+                    self.url_without_query(&url)
                 );
-                return Err(Failure::new(FailureKind::Forbidden, message).after_leaving());
+                return Err(Failure::new(FailureKind::Forbidden, message).after_sending());
             }
             request.redirect(answer.status(), next);
         }
         let message = format!(
-            "{}: more than {REDIRECTS_MAX} redirections",
-            place(&request.url)
+            "{}: more than {REDIRECTS_MAX} redirects",
+            self.url_without_query(&request.url)
         );
-        Err(Failure::new(FailureKind::BadAnswer, message).after_leaving())
+        Err(Failure::new(FailureKind::BadAnswer, message).after_sending())
     }
 
-    fn allowed(&self, text: &str) -> Result<Url, Failure> {
-        let url = Url::parse(text).map_err(|error| bad(format!("http: `{text}`: {error}")))?;
+    /// Host and path of a URL. Its query may contain a key, and a secret in the path may contain a `?`, so the whole
+    /// URL is redacted before the query is cut off.
+    fn url_without_query(&self, url: &Url) -> String {
+        let mut shown = url.clone();
+        // Fails only for URLs without a host.
+        let _ = shown.set_username("");
+        let _ = shown.set_password(None);
+        let clean = self.redact.redact(shown.as_str());
+        let place = clean.split(['?', '#']).next().unwrap_or_default();
+        place
+            .split_once("://")
+            .map_or(place, |(_, place)| place)
+            .to_owned()
+    }
+
+    fn check_allowed(&self, text: &str) -> Result<Url, Failure> {
+        let url =
+            Url::parse(text).map_err(|error| bad_arguments(format!("http: `{text}`: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(bad(format!("http: `{}` is no http address", url.scheme())));
+            return Err(bad_arguments(format!(
+                "http: `{}` is not an HTTP URL scheme",
+                url.scheme()
+            )));
         }
-        if self.hosts.iter().any(|pattern| pattern.fits(&url)) {
+        if self.hosts.iter().any(|pattern| pattern.matches(&url)) {
             return Ok(url);
         }
         let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
         let host = url.host_str().unwrap_or_default();
         let allowed = if hosts.is_empty() {
-            "none is".to_owned()
+            "none".to_owned()
         } else {
             hosts.join(", ")
         };
@@ -200,15 +227,15 @@ impl Http {
     }
 }
 
-/// A request that can be sent on.
-struct Request {
+/// A request that can be redirected.
+struct OutgoingRequest {
     url: Url,
     method: Method,
     headers: HeaderMap,
     body: Option<String>,
 }
 
-impl Request {
+impl OutgoingRequest {
     async fn send(&self, client: &Client, timeout: Duration) -> Result<Response, reqwest::Error> {
         let request = client
             .request(self.method.clone(), self.url.clone())
@@ -222,8 +249,8 @@ impl Request {
         .await
     }
 
-    /// Turns to where an answer leads. Another origin gets nothing that was meant for the first:
-    /// any header may be a credential. What says of which type the body is goes with the body.
+    /// Prepares the redirected request. Another origin gets none of the headers meant for the
+    /// first, because any of them may be a credential; the content type stays with the body.
     fn redirect(&mut self, status: StatusCode, next: Url) {
         let turns_to_get = match status {
             StatusCode::SEE_OTHER => self.method != Method::HEAD,
@@ -246,24 +273,19 @@ impl Request {
     }
 }
 
-/// Where an answer redirects to, if it does.
-fn redirection(answer: &Response, url: &Url) -> Option<Url> {
+/// The redirect target of a response, if it has one.
+fn redirect_target(answer: &Response, url: &Url) -> Option<Url> {
     let follows = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let to = answer.headers().get(LOCATION).filter(|_| follows)?;
     let next = url.join(to.to_str().ok()?).ok()?;
     matches!(next.scheme(), "http" | "https").then_some(next)
 }
 
-/// An address without its query, which may hold a key.
-fn place(url: &Url) -> String {
-    format!("{}{}", url.host_str().unwrap_or_default(), url.path())
-}
-
-/// The headers and the body that a request has.
-fn content(given: &Arguments<'_>) -> Result<(HeaderMap, Option<String>), Failure> {
+/// The headers and body of a request.
+fn headers_and_body(given: &Arguments<'_>) -> Result<(HeaderMap, Option<String>), Failure> {
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, text: &str| {
-        let wrong = || bad(format!("http: header `{name}` cannot be sent"));
+        let wrong = || bad_arguments(format!("http: invalid header `{name}`"));
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
         let value = HeaderValue::from_str(text).map_err(|_| wrong())?;
         headers.append(key, value);
@@ -273,7 +295,7 @@ fn content(given: &Arguments<'_>) -> Result<(HeaderMap, Option<String>), Failure
     for (name, value) in named.into_iter().flat_map(Map::iter) {
         let text = value
             .as_str()
-            .ok_or_else(|| bad(format!("http: header `{name}` must be a string")))?;
+            .ok_or_else(|| bad_arguments(format!("http: header `{name}` must be a string")))?;
         add(name, text)?;
     }
     for (name, value) in credentials(given)? {
@@ -291,7 +313,7 @@ fn content(given: &Arguments<'_>) -> Result<(HeaderMap, Option<String>), Failure
 }
 
 /// The arguments of `http`.
-const KNOWN: [&str; 8] = [
+const ARGUMENTS: [&str; 8] = [
     "url",
     "method",
     "headers",
@@ -302,13 +324,13 @@ const KNOWN: [&str; 8] = [
     "api_key_header",
 ];
 
-/// Puts `params` behind the address.
-fn query(given: &Arguments<'_>, url: &mut Url) -> Result<(), Failure> {
+/// Adds `params` to the URL.
+fn add_query(given: &Arguments<'_>, url: &mut Url) -> Result<(), Failure> {
     let Some(params) = given.any("params") else {
         return Ok(());
     };
     let named = params.as_object();
-    let named = named.ok_or_else(|| given.wrong("params", "an object"))?;
+    let named = named.ok_or_else(|| given.wrong_type("params", "an object"))?;
     let mut pairs = url.query_pairs_mut();
     for (name, value) in named.iter() {
         match value {
@@ -319,7 +341,7 @@ fn query(given: &Arguments<'_>, url: &mut Url) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The headers by which a caller says who it is.
+/// The headers that authenticate the caller.
 fn credentials<'a>(given: &Arguments<'a>) -> Result<Vec<(&'a str, String)>, Failure> {
     let mut headers = Vec::new();
     let (token, key) = (
@@ -327,8 +349,8 @@ fn credentials<'a>(given: &Arguments<'a>) -> Result<Vec<(&'a str, String)>, Fail
         given.text_or("api_key", "")?,
     );
     if !token.is_empty() && !key.is_empty() {
-        return Err(bad(
-            "http takes `auth_token` or `api_key`, not both".to_owned()
+        return Err(bad_arguments(
+            "http accepts `auth_token` or `api_key`, not both".to_owned(),
         ));
     }
     if !token.is_empty() {
@@ -343,29 +365,28 @@ fn credentials<'a>(given: &Arguments<'a>) -> Result<Vec<(&'a str, String)>, Fail
     Ok(headers)
 }
 
-fn unreachable_host(url: &Url, error: &reqwest::Error) -> Failure {
+fn unreachable_host(place: &str, error: &reqwest::Error) -> Failure {
     let kind = if error.is_timeout() {
         FailureKind::Timeout
     } else {
         FailureKind::Unavailable
     };
-    let place = place(url);
     let cause =
         std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
     let what = if error.is_timeout() {
-        "no answer in time"
+        "timed out"
     } else {
-        "no answer"
+        "no response"
     };
     let failure = Failure::new(kind, format!("{place}: {what}{cause}"));
     match error.is_connect() || error.is_builder() {
         true => failure,
-        // The request had left, and may have been carried out.
-        false => failure.after_leaving(),
+        // The request was sent, and may have been carried out.
+        false => failure.after_sending(),
     }
 }
 
-async fn answered(mut answer: Response, url: &Url) -> Result<Value, Failure> {
+async fn read_response(mut answer: Response, place: &str) -> Result<Value, Failure> {
     let status = answer.status();
     let headers: Map = answer
         .headers()
@@ -383,11 +404,11 @@ async fn answered(mut answer: Response, url: &Url) -> Result<Value, Failure> {
     while let Some(part) = answer
         .chunk()
         .await
-        .map_err(|error| unreachable_host(url, &error))?
+        .map_err(|error| unreachable_host(place, &error))?
     {
         if bytes.len() + part.len() > BODY_BYTES_MAX {
-            let message = format!("the answer holds more than {BODY_BYTES_MAX} bytes");
-            return Err(Failure::new(FailureKind::BadAnswer, message).after_leaving());
+            let message = format!("the response is larger than {BODY_BYTES_MAX} bytes");
+            return Err(Failure::new(FailureKind::BadAnswer, message).after_sending());
         }
         bytes.extend_from_slice(&part);
     }
@@ -401,9 +422,8 @@ async fn answered(mut answer: Response, url: &Url) -> Result<Value, Failure> {
         ("body", body),
     ]);
     if status.as_u16() >= 400 {
-        let place = place(url);
         return Err(
-            Failure::new(FailureKind::Tool, format!("{place} answered {status}")).with_data(answer),
+            Failure::new(FailureKind::Tool, format!("{place} returned {status}")).with_data(answer),
         );
     }
     Ok(answer)

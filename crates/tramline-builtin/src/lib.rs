@@ -1,7 +1,7 @@
-//! The tools that need no server: files inside allowed roots, http to allowed hosts, commands where
-//! they are allowed, prompts for a model and summaries.
+//! The built-in tools: files inside allowed roots, HTTP to allowed hosts, commands where they are
+//! allowed, prompts for a model and summaries.
 //!
-//! May not know MCP, stores or graphs. In a YAML graph they stand under `server: builtin`.
+//! May not know MCP, stores or graphs. YAML graphs use them with `server: builtin`.
 
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -11,59 +11,64 @@ use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_core::question::FileChange;
-use tramline_core::text::nearest;
-use tramline_engine::seams::{Call, Exchange, Hints, Listing, Model, Source, Tool, Tools};
+use tramline_core::pause_view::FileChange;
+use tramline_core::text::{RedactText, nearest};
+use tramline_engine::seams::{
+    Exchange, Model, ServerSource, ServerTools, Tool, ToolCallRequest, ToolHints, Tools,
+};
 
 mod arguments;
+mod copy_move_delete;
 mod files;
 mod http;
 mod llm;
 mod preview;
 mod protected;
 pub mod regular_file;
-mod relocate;
 mod roots;
 mod shell;
 mod summary;
 
 pub use http::HostPattern;
 pub use protected::{ProtectedPath, Protection};
-pub use roots::{BadRoot, Roots};
+pub use roots::{RootError, Roots};
 
-/// The name that graphs call these tools by.
+/// The server name of these tools in graphs.
 pub const SERVER: &str = "builtin";
 
 /// What the built-in tools may touch.
 #[derive(Clone, Debug, Default)]
-pub struct Allowed {
+pub struct BuiltinAccess {
     /// The directories in which files may be read and written.
     pub roots: Vec<PathBuf>,
-    /// Where documents that are named by path are read, if there is no root.
+    /// Where documents named by path are read, if there is no root.
     pub documents: Option<PathBuf>,
-    /// What file tools leave alone, also inside the roots.
+    /// Paths that file tools must not touch, even inside the roots.
     pub protected: Vec<ProtectedPath>,
     /// The hosts that may be called.
     pub hosts: Vec<HostPattern>,
     /// Whether commands may be run.
     pub shell: bool,
+    /// Removes secrets from what a tool shortens; the caller redacts the rest.
+    pub redact: RedactText,
 }
 
 /// The built-in tools.
 pub struct Builtin {
     files: files::FileTools,
-    /// Where documents that are named by path are read.
+    /// Where documents named by path are read.
     documents: Option<files::FileTools>,
-    http: http::Http,
+    http: http::HttpTool,
     shell: bool,
+    redact: RedactText,
     model: Option<Arc<dyn Model>>,
     tools: BTreeMap<&'static str, Arc<Tool>>,
 }
 
 impl Builtin {
-    /// The tools over what they may touch.
-    pub fn new(allowed: Allowed) -> Result<Self, BadRoot> {
-        let files = files::tools().into_iter().chain(relocate::tools());
+    /// The tools with this access.
+    pub fn new(allowed: BuiltinAccess) -> Result<Self, RootError> {
+        let files = files::tools().into_iter().chain(copy_move_delete::tools());
         let described = files.chain([http::tool(), llm::tool(), shell::tool(), summary::tool()]);
         let roots = Roots::open(&allowed.roots)?;
         let documents = allowed.documents.filter(|_| roots.is_empty());
@@ -71,21 +76,25 @@ impl Builtin {
         let builtin = Self {
             files: files::FileTools::new(roots),
             documents: documents.map(files::FileTools::new),
-            http: http::Http::new(allowed.hosts),
+            http: http::HttpTool::new(allowed.hosts, allowed.redact.clone()),
             shell: allowed.shell,
+            redact: allowed.redact,
             model: None,
             tools: described
                 .map(|(name, tool)| (name, Arc::new(tool)))
                 .collect(),
         };
-        builtin.protect(&allowed.protected);
+        let protected = allowed.protected;
+        builtin.protect(move || protected.clone());
         Ok(builtin)
     }
 
-    /// Leaves these files alone from now on, in the place of those before.
-    pub fn protect(&self, paths: &[ProtectedPath]) {
+    /// Protects the paths that this function returns, from now on and instead of the previous ones. It is called for
+    /// each call of a file tool: what a server is started from can depend on variables, settings and existing files.
+    pub fn protect(&self, paths: impl Fn() -> Vec<ProtectedPath> + Send + Sync + 'static) {
+        let paths: roots::ProtectedPaths = Arc::new(paths);
         for files in std::iter::once(&self.files).chain(&self.documents) {
-            files.roots.protect(paths);
+            files.roots.protect(Arc::clone(&paths));
         }
     }
 
@@ -105,7 +114,7 @@ impl Builtin {
         self.tools.get(name.tool.as_str()).ok_or_else(|| {
             let near = nearest(&name.tool, self.tools.keys().copied())
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let message = format!("there is no built-in tool `{}`{near}", name.tool);
+            let message = format!("unknown built-in tool `{}`{near}", name.tool);
             Failure::new(FailureKind::UnknownTool, message)
         })
     }
@@ -121,28 +130,28 @@ impl Tools for Builtin {
         self.tool(name).cloned()
     }
 
-    async fn list(&self) -> Vec<Listing> {
-        vec![Listing {
+    async fn list(&self) -> Vec<ServerTools> {
+        vec![ServerTools {
             server: SERVER.into(),
             tools: Ok(self.tools.values().cloned().collect()),
         }]
     }
 
-    fn sources(&self) -> Vec<Source> {
-        vec![Source {
+    fn sources(&self) -> Vec<ServerSource> {
+        vec![ServerSource {
             server: SERVER.into(),
-            print: None,
+            fingerprint: None,
             tools: Some(Arc::new(self.tools.values().cloned().collect())),
         }]
     }
 
     async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
-        preview::preview(&self.files, &name.tool, arguments).await
+        preview::preview(&self.files, &self.redact, &name.tool, arguments).await
     }
 
     fn unusable(&self, name: &ToolName) -> Option<String> {
         let why = match name.tool.as_str() {
-            "shell" if !self.shell => "commands are switched off",
+            "shell" if !self.shell => "commands are disabled",
             "llm" if self.model.is_none() => "no model is configured",
             "http" if !self.http.has_hosts() => "no host may be called",
             _ => return None,
@@ -154,9 +163,9 @@ impl Tools for Builtin {
         let files = self.documents.as_ref().unwrap_or(&self.files);
         let named = path.to_owned();
         let read = move |roots: &Roots| files::content(roots, &named);
-        let reading = tokio::time::timeout(patience, files.perform(patience, read)).await;
+        let reading = tokio::time::timeout(patience, files.run_blocking(patience, read)).await;
         let bytes = reading.map_err(|_| {
-            let message = format!("{path} could not be read in {patience:?}");
+            let message = format!("reading {path} took longer than {patience:?}");
             Failure::new(FailureKind::Timeout, message)
         })???;
         String::from_utf8(bytes).map_err(|_| {
@@ -169,21 +178,25 @@ impl Tools for Builtin {
         None
     }
 
-    async fn call(&self, call: Call) -> Result<Value, Failure> {
+    async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure> {
         self.tool(&call.tool)?;
         let cancel = call.cancel.clone();
         if cancel.is_cancelled() {
-            let message = format!("{} was cancelled before it began", call.tool);
+            let message = format!("{} was cancelled before it started", call.tool);
             return Err(Failure::new(FailureKind::Cancelled, message));
         }
         let work = async {
             match call.tool.tool.as_str() {
                 "http" => self.http.call(&call.arguments, call.timeout).await,
-                "llm" => llm::call(self.model.as_ref(), &call).await,
-                summary::NAME => summary::call(self.model.as_ref(), &call).await,
+                "llm" => llm::call(self.model.as_ref(), &self.redact, &call).await,
+                summary::NAME => summary::call(self.model.as_ref(), &self.redact, &call).await,
                 "shell" => {
-                    let roots = &self.files.roots;
-                    shell::call(self.shell, roots, &call.arguments, call.timeout).await
+                    let access = shell::ShellAccess {
+                        allowed: self.shell,
+                        roots: &self.files.roots,
+                        redact: &self.redact,
+                    };
+                    shell::call(access, &call.arguments, call.timeout).await
                 }
                 tool => {
                     let arguments = call.arguments.clone();
@@ -195,16 +208,16 @@ impl Tools for Builtin {
             done = work => done,
             () = cancel.cancelled() => {
                 let message = format!("{} was cancelled", call.tool);
-                Err(Failure::new(FailureKind::Cancelled, message).after_leaving())
+                Err(Failure::new(FailureKind::Cancelled, message).after_sending())
             }
         }
     }
 }
 
-fn described(
+fn describe(
     name: &'static str,
     description: &str,
-    hints: Hints,
+    hints: ToolHints,
     input: &str,
     output: &str,
 ) -> (&'static str, Tool) {

@@ -1,25 +1,28 @@
-//! `llm`: a prompt for the model that the engine has, if it has one.
+//! `llm`: a prompt for the engine's model, if it has one.
 
-use crate::arguments::{Arguments, bad};
-use crate::described;
+use crate::arguments::{Arguments, bad_arguments};
+use crate::describe;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::schema::Checker;
+use tramline_core::text::RedactText;
 use tramline_engine::long_work;
-use tramline_engine::seams::{Answer, Call, Hints, Message, Model, Prompt, Role, Tool};
+use tramline_engine::seams::{
+    Message, Model, ModelAnswer, Prompt, Role, Tool, ToolCallRequest, ToolHints,
+};
 
-/// How long an answer may be where the caller does not say, in tokens.
-const TOKENS: u64 = 4_096;
-/// Longer answers cannot be asked for, in tokens.
+/// The default length of a response, in tokens.
+const TOKENS_DEFAULT: u64 = 4_096;
+/// The maximum length of a response that can be requested, in tokens.
 const TOKENS_MAX: u64 = 200_000;
 
 pub(crate) fn tool() -> (&'static str, Tool) {
-    described(
+    describe(
         "llm",
-        "Asks the configured model. With output_schema the response is JSON that fits it, else text.",
-        Hints {
+        "Asks the configured model. With output_schema the response is JSON that matches it, else text.",
+        ToolHints {
             read_only: Some(true),
             destructive: Some(false),
             idempotent: Some(true),
@@ -30,7 +33,11 @@ pub(crate) fn tool() -> (&'static str, Tool) {
     )
 }
 
-pub(crate) async fn call(model: Option<&Arc<dyn Model>>, call: &Call) -> Result<Value, Failure> {
+pub(crate) async fn call(
+    model: Option<&Arc<dyn Model>>,
+    redact: &RedactText,
+    call: &ToolCallRequest,
+) -> Result<Value, Failure> {
     let known = [
         "prompt",
         "system",
@@ -44,7 +51,13 @@ pub(crate) async fn call(model: Option<&Arc<dyn Model>>, call: &Call) -> Result<
     let checker = match schema.map(Checker::new) {
         None => None,
         Some(Ok(checker)) => Some(checker),
-        Some(Err(flaw)) => return Err(bad(format!("llm: `output_schema` is no schema: {flaw}"))),
+        Some(Err(flaw)) => {
+            let what = "llm: `output_schema` is not a valid schema";
+            return Err(bad_arguments(match has_secret(schema, redact) {
+                true => what.to_owned(),
+                false => format!("{what}: {flaw}"),
+            }));
+        }
     };
     let mut prompt = prompt(&given)?;
     prompt.upstream = call.upstream.clone();
@@ -52,24 +65,28 @@ pub(crate) async fn call(model: Option<&Arc<dyn Model>>, call: &Call) -> Result<
         let message = "no model is configured: set `model` in the configuration file";
         return Err(Failure::new(FailureKind::Unavailable, message));
     };
-    let answer = ask(model, prompt, call.timeout).await?;
+    let answer = complete(model, prompt, call.timeout).await?;
     let response = match checker {
         None => answer.text.into(),
-        Some(checker) => fitting(&answer.text, &checker)?,
+        Some(checker) => {
+            let answer = Value::from(answer.text.as_str());
+            let shows = !has_secret(schema, redact) && !has_secret(Some(&answer), redact);
+            parse_by_schema(answer.as_str().unwrap_or_default(), &checker, shows)?
+        }
     };
     let usage = Value::object([("tokens", answer.tokens.into())]);
     Ok(Value::object([("response", response), ("usage", usage)]))
 }
 
-/// Asks a model, and waits no longer than so.
-pub(crate) async fn ask(
+/// Sends a prompt to a model, with a timeout.
+pub(crate) async fn complete(
     model: &Arc<dyn Model>,
     prompt: Prompt,
     timeout: Duration,
-) -> Result<Answer, Failure> {
+) -> Result<ModelAnswer, Failure> {
     let answer = tokio::time::timeout(timeout, model.complete(prompt)).await;
     answer.unwrap_or_else(|_| {
-        let message = format!("the model gave no answer in {timeout:?}");
+        let message = format!("the model did not respond within {timeout:?}");
         Err(Failure::new(FailureKind::Timeout, message))
     })
 }
@@ -84,18 +101,18 @@ fn prompt(given: &Arguments<'_>) -> Result<Prompt, Failure> {
         }
     }
     let tokens_max = match given.any("max_tokens") {
-        None => TOKENS,
+        None => TOKENS_DEFAULT,
         Some(most) => {
             let most = most.as_u64().filter(|most| (1..=TOKENS_MAX).contains(most));
             let wanted = format!("a whole number from 1 to {TOKENS_MAX}");
-            most.ok_or_else(|| given.wrong("max_tokens", &wanted))?
+            most.ok_or_else(|| given.wrong_type("max_tokens", &wanted))?
         }
     };
     let temperature = match given.any("temperature") {
         None => None,
         Some(value) => {
             let number = value.as_f64().filter(|number| (0.0..=2.0).contains(number));
-            Some(number.ok_or_else(|| given.wrong("temperature", "a number from 0 to 2"))?)
+            Some(number.ok_or_else(|| given.wrong_type("temperature", "a number from 0 to 2"))?)
         }
     };
     let name = given.text_or("model", "")?;
@@ -109,20 +126,29 @@ fn prompt(given: &Arguments<'_>) -> Result<Prompt, Failure> {
     })
 }
 
-/// The answer as the JSON that was asked for.
-fn fitting(text: &str, checker: &Checker) -> Result<Value, Failure> {
+/// Whether a value contains a secret. The messages of a check quote values and cut them, so they are not shown then.
+fn has_secret(value: Option<&Value>, redact: &RedactText) -> bool {
+    let text = value.map_or_else(String::new, Value::to_json);
+    redact.redact(&text) != text
+}
+
+/// The response as the requested JSON; `shows` says whether a failure may quote it.
+fn parse_by_schema(text: &str, checker: &Checker, shows: bool) -> Result<Value, Failure> {
     let wrong = |why: String| {
         let data = Value::object([("response", text.into())]);
         Failure::new(FailureKind::BadAnswer, format!("the model's answer {why}")).with_data(data)
     };
-    let value =
-        Value::from_json(text.trim()).map_err(|error| wrong(format!("is no JSON: {error}")))?;
-    let checked = checker.check_by(&value, long_work);
+    let value = Value::from_json(text.trim())
+        .map_err(|error| wrong(format!("is not valid JSON: {error}")))?;
+    let checked = checker.check_with(&value, long_work);
     match checked {
         Ok(()) => Ok(value),
+        Err(_) if !shows => Err(wrong("does not match its schema".to_owned())),
         Err(faults) => {
             let (pointer, first) = faults.into_iter().next().unwrap_or_default();
-            Err(wrong(format!("does not fit its schema: {pointer} {first}")))
+            Err(wrong(format!(
+                "does not match its schema: {pointer} {first}"
+            )))
         }
     }
 }

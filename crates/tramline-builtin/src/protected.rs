@@ -1,28 +1,39 @@
-//! Files that no file tool touches: what a server is started from, and where its runs are kept.
+//! Files that no file tool may touch: what a server is started from, and the store.
 //!
-//! A file is recognised by its device and inode, whatever name leads to it: a hard link, a symbolic
-//! link, a bind mount. What does not exist is recognised by the directory that it would be made in
-//! and its name there, so that a deleted document cannot be made again with another content.
+//! A file is identified by its device and inode, whatever name leads to it: a hard link, a symlink,
+//! a bind mount. A missing file is identified by its directory and its name there, so that a
+//! deleted document cannot be created again with other content.
 
 use cap_std::fs::{Dir, Metadata, MetadataExt as _};
 use nix::fcntl::AtFlags;
-use nix::sys::stat::fstatat;
+use nix::sys::stat::{SFlag, fstatat};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-/// More entries in a protected directory are refused: all of them are looked at for each call.
+/// The maximum number of entries in a protected directory: all of them are checked for each call.
 const TREE_ENTRIES_MAX: usize = 20_000;
-/// Directories inside each other in a protected directory.
+/// The maximum depth of a protected directory.
 const TREE_DEPTH_MAX: usize = 16;
-/// Symbolic links on the path of a protected file: as many as Linux follows.
+/// The maximum number of symlinks on the path of a protected file: as many as Linux follows.
 const LINKS_MAX: usize = 40;
-/// Directories above a file. No path of 4,096 bytes has more.
+/// The maximum number of directories above a file. No path of 4,096 bytes has more.
 const ANCESTORS_MAX: usize = 2_048;
 
-/// How far a file is protected.
+/// The file that every data directory contains. A directory with such a file is protected like our own: another process
+/// may use it, with another configuration.
+const DATA_MARKER: &str = "tramline.db";
+/// Files that a data directory contains before its first run.
+const EARLY_DATA_MARKERS: [&str; 2] = ["settings.key", "trusted"];
+/// What a file in such a directory is.
+const IN_DATA_DIRECTORY: ProtectedHit = ProtectedHit {
+    what: "in a data directory of tramline",
+    secret: true,
+};
+
+/// How a file is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// It can be read, but not changed.
@@ -33,19 +44,19 @@ pub enum Protection {
     SecretDirectory,
 }
 
-/// A file or directory that file tools leave alone.
+/// A file or directory that file tools must not touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtectedPath {
-    /// Where it is, or would be.
+    /// Its path, whether it exists or not.
     pub path: PathBuf,
-    /// What it is, for the message: "a served document".
+    /// A description for messages: "a served document".
     pub what: &'static str,
-    /// How far it is protected.
+    /// How it is protected.
     pub protection: Protection,
 }
 
 impl ProtectedPath {
-    /// A path that is protected so far, because of what it is.
+    /// A protected path with its description.
     pub fn new(path: impl AsRef<Path>, what: &'static str, protection: Protection) -> Self {
         let path = path.as_ref();
         Self {
@@ -78,36 +89,36 @@ impl FileId {
     }
 }
 
-/// What was found, and how far it is protected.
+/// A protected file that was found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hit {
+pub(crate) struct ProtectedHit {
     pub(crate) what: &'static str,
     pub(crate) secret: bool,
 }
 
-/// The protected files as they are on the disk now.
+/// The protected files as they are on disk now.
 #[derive(Default)]
-pub(crate) struct Snapshot {
-    /// Files that are there.
-    files: HashMap<FileId, Hit>,
-    /// Protected directories and those inside them.
-    trees: HashMap<FileId, Hit>,
+pub(crate) struct ProtectedSnapshot {
+    /// Existing files.
+    files: HashMap<FileId, ProtectedHit>,
+    /// Protected directories and their subdirectories.
+    trees: HashMap<FileId, ProtectedHit>,
     /// Names in directories, on the path of a protected file.
-    names: HashMap<(FileId, String), Hit>,
+    names: HashMap<(FileId, String), ProtectedHit>,
 }
 
-/// A protected directory with more in it than can be looked at for each call.
-pub(crate) struct TooLarge(pub(crate) PathBuf);
+/// A protected directory with too many entries to check for each call.
+pub(crate) struct TreeTooLarge(pub(crate) PathBuf);
 
-impl Snapshot {
-    pub(crate) fn take(paths: &[ProtectedPath]) -> Result<Self, TooLarge> {
+impl ProtectedSnapshot {
+    pub(crate) fn take(paths: &[ProtectedPath]) -> Result<Self, TreeTooLarge> {
         let mut snapshot = Self::default();
         for one in paths {
-            let hit = Hit {
+            let hit = ProtectedHit {
                 what: one.what,
                 secret: one.protection != Protection::Unchanged,
             };
-            let Some((real, about)) = snapshot.follow(&one.path, hit) else {
+            let Some((real, about)) = snapshot.add_path(&one.path, hit) else {
                 continue;
             };
             match one.protection {
@@ -115,8 +126,8 @@ impl Snapshot {
                     let mut left = TREE_ENTRIES_MAX;
                     snapshot.trees.insert(FileId::std(&about), hit);
                     snapshot
-                        .enter(&real, hit, TREE_DEPTH_MAX, &mut left)
-                        .map_err(|()| TooLarge(one.path.clone()))?;
+                        .add_tree(&real, hit, TREE_DEPTH_MAX, &mut left)
+                        .map_err(|()| TreeTooLarge(one.path.clone()))?;
                 }
                 _ => snapshot.add_file(FileId::std(&about), hit),
             }
@@ -124,17 +135,17 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// A file that two rules speak of is as secret as the stricter one says.
-    fn add_file(&mut self, id: FileId, hit: Hit) {
+    /// If two rules cover a file, the stricter one applies.
+    fn add_file(&mut self, id: FileId, hit: ProtectedHit) {
         let kept = self.files.entry(id).or_insert(hit);
         if hit.secret {
             *kept = hit;
         }
     }
 
-    /// Walks a path, notes every name on it, and says what is at its end. Links are followed by
-    /// hand: each of them could be exchanged for another.
-    fn follow(&mut self, path: &Path, hit: Hit) -> Option<(PathBuf, fs::Metadata)> {
+    /// Resolves a path, records every name on it, and returns what is at its end. Links are
+    /// followed by hand, because each of them could be replaced.
+    fn add_path(&mut self, path: &Path, hit: ProtectedHit) -> Option<(PathBuf, fs::Metadata)> {
         let mut at = PathBuf::from("/");
         let mut rest: VecDeque<OsString> = parts(path).collect();
         let mut links = 0;
@@ -145,7 +156,7 @@ impl Snapshot {
             }
             let above = fs::symlink_metadata(&at).ok()?;
             self.names
-                .entry((FileId::std(&above), fold(&part)))
+                .entry((FileId::std(&above), fold_case(&part)))
                 .or_insert(hit);
             let next = at.join(&part);
             let about = fs::symlink_metadata(&next).ok()?;
@@ -171,9 +182,15 @@ impl Snapshot {
         Some((at, about))
     }
 
-    /// Notes everything in a protected directory.
-    fn enter(&mut self, dir: &Path, hit: Hit, depth: usize, left: &mut usize) -> Result<(), ()> {
-        // What cannot be listed is protected by its directory still.
+    /// Records everything in a protected directory.
+    fn add_tree(
+        &mut self,
+        dir: &Path,
+        hit: ProtectedHit,
+        depth: usize,
+        left: &mut usize,
+    ) -> Result<(), ()> {
+        // What cannot be listed is still protected by its directory.
         let Ok(entries) = fs::read_dir(dir) else {
             return Ok(());
         };
@@ -184,7 +201,7 @@ impl Snapshot {
             };
             if about.is_dir() {
                 self.trees.insert(FileId::std(&about), hit);
-                self.enter(&entry.path(), hit, depth.checked_sub(1).ok_or(())?, left)?;
+                self.add_tree(&entry.path(), hit, depth.checked_sub(1).ok_or(())?, left)?;
                 continue;
             }
             self.add_file(FileId::std(&about), hit);
@@ -199,21 +216,18 @@ impl Snapshot {
     }
 
     /// Whether this is a protected file, or a directory inside a protected one.
-    pub(crate) fn file(&self, id: FileId) -> Option<Hit> {
+    pub(crate) fn file(&self, id: FileId) -> Option<ProtectedHit> {
         self.files.get(&id).or_else(|| self.trees.get(&id)).copied()
     }
 
-    /// Whether this name in this directory is one that leads to a protected file.
-    pub(crate) fn name(&self, dir: FileId, name: &OsStr) -> Option<Hit> {
-        self.names.get(&(dir, fold(name))).copied()
+    /// Whether this name in this directory leads to a protected file.
+    pub(crate) fn name(&self, dir: FileId, name: &OsStr) -> Option<ProtectedHit> {
+        self.names.get(&(dir, fold_case(name))).copied()
     }
 
-    /// Whether an open directory is a protected one or lies in one. The directories above it are
-    /// asked for by the open one, so that no rename in between leads astray.
-    pub(crate) fn inside(&self, dir: &Dir) -> Option<Hit> {
-        if self.trees.is_empty() {
-            return None;
-        }
+    /// Whether an open directory is protected or inside a protected one. Its parents are opened
+    /// relative to it, so that a concurrent rename cannot redirect the check.
+    pub(crate) fn inside(&self, dir: &Dir) -> Option<ProtectedHit> {
         let mut above = String::from(".");
         let mut before = None;
         for _ in 0..ANCESTORS_MAX {
@@ -221,6 +235,9 @@ impl Snapshot {
             let id = FileId::raw(&about);
             if let Some(hit) = self.trees.get(&id) {
                 return Some(*hit);
+            }
+            if is_data_directory(dir, &above) {
+                return Some(IN_DATA_DIRECTORY);
             }
             if before == Some(id) {
                 return None;
@@ -232,6 +249,29 @@ impl Snapshot {
     }
 }
 
+/// Whether a directory, relative to an open one, looks like a data directory.
+fn is_data_directory(dir: &Dir, path: &str) -> bool {
+    let has = |name: &str| {
+        let about = fstatat(dir, format!("{path}/{name}").as_str(), AtFlags::empty());
+        about.is_ok_and(|about| {
+            SFlag::from_bits_truncate(about.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG
+        })
+    };
+    has(DATA_MARKER) || EARLY_DATA_MARKERS.into_iter().all(has)
+}
+
+/// Whether no file tool may create this name, because what is in its directory would then be in a data directory.
+pub(crate) fn marker_hit(dir: &Dir, name: &OsStr) -> Option<ProtectedHit> {
+    let is_used = || {
+        dir.entries()
+            .map_or(true, |mut entries| entries.next().is_some())
+    };
+    (fold_case(name) == DATA_MARKER && is_used()).then_some(ProtectedHit {
+        what: "the name of tramline's database",
+        secret: false,
+    })
+}
+
 fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
     path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -240,7 +280,7 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
     })
 }
 
-/// A name as file systems that ignore case compare it. On others it refuses a little more.
-fn fold(name: &OsStr) -> String {
+/// A name as case-insensitive file systems compare it. On others this rejects slightly more.
+fn fold_case(name: &OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }

@@ -1,18 +1,18 @@
-//! Opening files that somebody else names, a document or an agent: only regular ones are.
+//! Opens files that a document or an agent names: only regular ones.
 //!
-//! Whoever opens a pipe waits until somebody writes to it, and some devices do something because they
-//! are opened. Neither may happen because of a path in a document.
+//! Opening a pipe blocks until it is written to, and opening some devices has side effects. Neither
+//! may happen because of a path in a document.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Opens a regular file for reading. Waits for nobody.
+/// Opens a regular file for reading, without blocking.
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
     open_with(path, OpenOptions::new().read(true))
 }
 
-/// Opens a regular file by these options, which may make it. Waits for nobody.
+/// Opens a regular file with these options, which may create it, without blocking.
 pub fn open_with(path: &Path, options: &mut OpenOptions) -> io::Result<(File, Metadata)> {
     match std::fs::metadata(path) {
         Ok(about) => is_regular(&about)?,
@@ -26,7 +26,7 @@ pub fn open_with(path: &Path, options: &mut OpenOptions) -> io::Result<(File, Me
         std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits());
     }
     let file = options.open(path)?;
-    // What was there a moment ago may have been exchanged.
+    // The file may have been replaced a moment ago.
     let about = file.metadata()?;
     is_regular(&about)?;
     Ok((file, about))
@@ -38,7 +38,7 @@ fn is_regular(about: &Metadata) -> io::Result<()> {
     }
     let says = match about.is_dir() {
         true => "it is a directory; name a file",
-        false => "it is no regular file",
+        false => "it is not a regular file",
     };
     Err(io::Error::new(io::ErrorKind::InvalidInput, says))
 }

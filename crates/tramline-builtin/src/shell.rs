@@ -1,10 +1,10 @@
 //! `shell`: a command of the operating system. Off until the operator allows it.
 //!
-//! It runs in an allowed directory, with an environment that holds nothing of ours. However a call
-//! ends, and whenever this process does, nothing that the command started is left behind.
+//! It runs in an allowed directory, with a minimal environment. However a call or this process
+//! ends, nothing that the command started is left behind.
 
-use crate::arguments::{Arguments, bad};
-use crate::described;
+use crate::arguments::{Arguments, bad_arguments};
+use crate::describe;
 use crate::roots::Roots;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,31 +14,32 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::text::RedactText;
 use tramline_core::{Map, Value};
-use tramline_engine::seams::{Hints, Tool};
+use tramline_engine::seams::{Tool, ToolHints};
 use tramline_process::{ProcessTree, TreeCommand};
 
-/// So much of the last line of what a command complains is told in its failure, in characters.
-const SAID_CHARS_SHOWN: usize = 300;
+/// How many characters of the last line of standard error are shown in the failure.
+const STDERR_CHARS_SHOWN: usize = 300;
 
-/// What a command prints on one of its outputs at most, in bytes: it goes into the journal.
+/// The most a command may print to each of its outputs, in bytes: it goes into the journal.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
-/// Longer commands are refused, in bytes.
+/// The longest command, in bytes.
 const COMMAND_BYTES_MAX: usize = 1 << 20;
-/// What a command keeps of our environment.
-const KEPT: [&str; 8] = [
+/// The variables that a command inherits.
+const INHERITED_VARIABLES: [&str; 8] = [
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER",
 ];
-/// Where programs are where our environment does not say.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The default of `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 pub(crate) fn tool() -> (&'static str, Tool) {
-    described(
+    describe(
         "shell",
         "Runs a command with /bin/sh in an allowed directory. Off until the operator allows it. \
-         An exit code other than 0 is a failure unless ignore_errors is true; JSON on the standard \
-         output comes parsed under json, too.",
-        Hints {
+         An exit code other than 0 is a failure unless ignore_errors is true; JSON on standard \
+         output is also returned parsed, under json.",
+        ToolHints {
             read_only: Some(false),
             destructive: Some(true),
             idempotent: Some(false),
@@ -49,8 +50,8 @@ pub(crate) fn tool() -> (&'static str, Tool) {
     )
 }
 
-/// A command that is to be run.
-struct Order<'a> {
+/// A command to run.
+struct ShellCommand<'a> {
     command: &'a str,
     stdin: Option<String>,
     directory: PathBuf,
@@ -59,7 +60,7 @@ struct Order<'a> {
     strip_newline: bool,
 }
 
-impl<'a> Order<'a> {
+impl<'a> ShellCommand<'a> {
     fn read(roots: &Roots, values: &'a Value) -> Result<Self, Failure> {
         let known = [
             "command",
@@ -72,19 +73,21 @@ impl<'a> Order<'a> {
         let given = Arguments::new("shell", values, &known)?;
         let command = given.text("command")?;
         if command.len() > COMMAND_BYTES_MAX || command.contains('\0') {
-            let message = format!("shell: a command has at most {COMMAND_BYTES_MAX} bytes of text");
-            return Err(bad(message));
+            let message = format!("shell: a command may have at most {COMMAND_BYTES_MAX} bytes");
+            return Err(bad_arguments(message));
         }
         let mut env = Vec::new();
         if let Some(named) = given.any("env") {
             let named = named
                 .as_object()
-                .ok_or_else(|| given.wrong("env", "an object"))?;
+                .ok_or_else(|| given.wrong_type("env", "an object"))?;
             for (name, value) in named.iter() {
                 let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 let text = as_text(value);
                 if name.is_empty() || !name.chars().all(plain) || text.contains('\0') {
-                    return Err(bad(format!("shell: `{name}` cannot be put into `env`")));
+                    return Err(bad_arguments(format!(
+                        "shell: invalid name `{name}` in `env`"
+                    )));
                 }
                 env.push((name.as_str(), text));
             }
@@ -105,8 +108,8 @@ impl<'a> Order<'a> {
         let command = tree.command();
         command.arg("-c").arg(self.command);
         command.current_dir(&self.directory);
-        command.env("PATH", PATH);
-        for name in KEPT {
+        command.env("PATH", DEFAULT_PATH);
+        for name in INHERITED_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -120,7 +123,7 @@ impl<'a> Order<'a> {
         tree.spawn().map_err(|error| {
             Failure::new(
                 FailureKind::Unavailable,
-                format!("/bin/sh cannot be started: {error}"),
+                format!("cannot start /bin/sh: {error}"),
             )
         })
     }
@@ -135,62 +138,74 @@ fn as_text(value: &Value) -> String {
     }
 }
 
+/// What a command may use.
+pub(crate) struct ShellAccess<'a> {
+    pub(crate) allowed: bool,
+    pub(crate) roots: &'a Roots,
+    pub(crate) redact: &'a RedactText,
+}
+
 pub(crate) async fn call(
-    allowed: bool,
-    roots: &Roots,
+    access: ShellAccess<'_>,
     values: &Value,
     timeout: Duration,
 ) -> Result<Value, Failure> {
-    if !allowed {
-        let message = "shell is switched off; --allow-shell, or `shell: true` in the configuration \
-                       file, allows it";
+    if !access.allowed {
+        let message = "shell is disabled; --allow-shell, or `shell: true` in the configuration \
+                       file, enables it";
         return Err(Failure::new(FailureKind::Forbidden, message));
     }
-    let order = Order::read(roots, values)?;
+    let order = ShellCommand::read(access.roots, values)?;
     let mut tree = order.start()?;
-    match tokio::time::timeout(timeout, talk(&mut tree, order.stdin.as_deref())).await {
-        Ok(Ok(printed)) => told(&order, printed),
+    match tokio::time::timeout(timeout, communicate(&mut tree, order.stdin.as_deref())).await {
+        Ok(Ok(printed)) => command_result(&order, printed, access.redact),
         Ok(Err(failure)) => Err(failure),
         Err(_) => {
-            let message = format!("the command did not end in {timeout:?} and was killed");
-            Err(Failure::new(FailureKind::Timeout, message).after_leaving())
+            let message = format!("the command timed out after {timeout:?} and was killed");
+            Err(Failure::new(FailureKind::Timeout, message).after_sending())
         }
     }
 }
 
 /// What a command printed, and how it ended.
-struct Printed {
+struct CommandOutput {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     status: ExitStatus,
 }
 
-async fn talk(tree: &mut ProcessTree, stdin: Option<&str>) -> Result<Printed, Failure> {
+async fn communicate(
+    tree: &mut ProcessTree,
+    stdin: Option<&str>,
+) -> Result<CommandOutput, Failure> {
     let failed = |error: std::io::Error| Failure::new(FailureKind::Tool, format!("shell: {error}"));
     let (input, output, errors) = tree.streams();
     let say = async {
         if let (Some(mut pipe), Some(text)) = (input, stdin) {
-            // A command need not read what it is given.
+            // A command need not read its input.
             let _ = pipe.write_all(text.as_bytes()).await;
         }
         Ok(())
     };
-    // What it left running, and what would hold its outputs open for ever, ends with it.
+    // Processes that it left running, which would hold its outputs open, end with it.
     let end = async { tree.wait().await.map_err(failed) };
     let (status, stdout, stderr, ()) = tokio::try_join!(
         end,
-        bounded(output, "standard output"),
-        bounded(errors, "standard error"),
+        read_bounded(output, "standard output"),
+        read_bounded(errors, "standard error"),
         say
     )?;
-    Ok(Printed {
+    Ok(CommandOutput {
         stdout,
         stderr,
         status,
     })
 }
 
-async fn bounded(pipe: Option<impl AsyncRead + Unpin>, name: &str) -> Result<Vec<u8>, Failure> {
+async fn read_bounded(
+    pipe: Option<impl AsyncRead + Unpin>,
+    name: &str,
+) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
         let read = pipe
@@ -200,23 +215,25 @@ async fn bounded(pipe: Option<impl AsyncRead + Unpin>, name: &str) -> Result<Vec
         read.map_err(|error| Failure::new(FailureKind::Tool, format!("{name}: {error}")))?;
     }
     if bytes.len() as u64 > OUTPUT_BYTES_MAX {
-        let message =
-            format!("the command printed more than {OUTPUT_BYTES_MAX} bytes on its {name}");
-        return Err(Failure::new(FailureKind::BadAnswer, message).after_leaving());
+        let message = format!("the command printed more than {OUTPUT_BYTES_MAX} bytes to {name}");
+        return Err(Failure::new(FailureKind::BadAnswer, message).after_sending());
     }
     Ok(bytes)
 }
 
-/// The beginning of a long line, to the end of a word: half a secret is not known for one.
-fn cut(line: &str) -> &str {
-    let Some((end, _)) = line.char_indices().nth(SAID_CHARS_SHOWN) else {
-        return line;
-    };
-    let words = line[..end].rfind(char::is_whitespace).unwrap_or(0);
-    line[..words].trim_end()
+/// The start of the last line of a command's standard error.
+fn last_line(stderr: &str, redact: &RedactText) -> String {
+    // A secret may have several lines, so all of them are redacted before one is chosen.
+    let clean = redact.redact(stderr);
+    let last = clean.trim_end().lines().last().unwrap_or_default();
+    redact.excerpt(last, STDERR_CHARS_SHOWN)
 }
 
-fn told(order: &Order<'_>, printed: Printed) -> Result<Value, Failure> {
+fn command_result(
+    order: &ShellCommand<'_>,
+    printed: CommandOutput,
+    redact: &RedactText,
+) -> Result<Value, Failure> {
     use std::os::unix::process::ExitStatusExt as _;
     let status = printed.status;
     let code = status
@@ -231,25 +248,22 @@ fn told(order: &Order<'_>, printed: Printed) -> Result<Value, Failure> {
         stdout.truncate(stdout.trim_end_matches(['\n', '\r']).len());
     }
     let stderr = String::from_utf8_lossy(&printed.stderr).into_owned();
-    let last = stderr.trim_end().lines().last().unwrap_or_default();
-    let said = cut(last).to_owned();
     let mut map = Map::new();
     let parsed = stdout.trim_start().starts_with(['{', '[']);
     if let Some(json) = parsed.then(|| Value::from_json(&stdout).ok()).flatten() {
         map.insert("json", json);
     }
     map.insert("stdout", stdout.into());
-    map.insert("stderr", stderr.into());
+    map.insert("stderr", stderr.as_str().into());
     map.insert("exit_code", code.into());
     map.insert("encoding", encoding.into());
     let answer = Value::from(map);
     if code == 0 || order.ignore_errors {
         return Ok(answer);
     }
-    let said = if said.is_empty() {
-        said
-    } else {
-        format!(": {said}")
+    let said = match last_line(&stderr, redact).as_str() {
+        "" => String::new(),
+        said => format!(": {said}"),
     };
     let message = format!("the command ended with exit code {code}{said}");
     Err(Failure::new(FailureKind::Tool, message).with_data(answer))

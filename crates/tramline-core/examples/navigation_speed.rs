@@ -1,4 +1,4 @@
-//! How long it takes to read a large flowchart and to decide a move: `cargo run --release --example`.
+//! Measures reading a large flowchart and deciding a move: `cargo run --release --example`.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -11,8 +11,8 @@ use std::time::Instant;
 use tramline_core::Value;
 use tramline_core::formats::{mermaid, sop_markdown};
 use tramline_core::ids::RunId;
-use tramline_core::journal::{self, Entry, Guided};
-use tramline_core::navigate::{self, Ask, Procedure, Walk};
+use tramline_core::journal::{self, Entry, SopStarted};
+use tramline_core::sop_session::{self, MoveRequest, Procedure, SopSession};
 
 fn chart(nodes: usize) -> String {
     let mut text = String::from("flowchart TD\n  START --> N0\n");
@@ -34,7 +34,7 @@ fn main() {
     println!("10,000 nodes read in {best:.1} ms (best of 20)");
 
     let sop = Arc::new(sop_markdown::read(chart(998).as_bytes(), "x").unwrap().sop);
-    let begun = Guided {
+    let begun = SopStarted {
         sops: vec![Arc::clone(&sop)],
         files: Vec::new(),
         session: None,
@@ -43,21 +43,22 @@ fn main() {
         owner: None,
         ttl_ms: None,
         pinned: None,
+        carried: Vec::new(),
     };
     let procedure = Arc::new(Procedure::build(sop).unwrap());
-    let mut walk = Walk::begin(RunId::new(1, 1), vec![procedure], begun, 0).unwrap();
+    let mut walk = SopSession::start(RunId::new(1, 1), vec![procedure], begun, 0).unwrap();
     let mut times: Vec<f64> = Vec::new();
     for at in 0..1_000 {
         let node = match at {
             0 => "START".into(),
             at => format!("N{}", at - 1).into(),
         };
-        let ask = Ask {
+        let ask = MoveRequest {
             node: Some(node),
-            ..Ask::default()
+            ..MoveRequest::default()
         };
         let begun = Instant::now();
-        let turn = navigate::goto(&walk, &ask);
+        let turn = sop_session::move_to(&walk, &ask);
         let mut body = Vec::new();
         for event in turn.events {
             let seq = walk.seq + 1;

@@ -1,8 +1,8 @@
-//! Who may answer which question of a run: one table, decided in one pure function.
+//! Decides who may answer which pause: one table in one pure function.
 //!
-//! A pause records why it asks ([`Reason`]), an answer by which channel it came
-//! ([`AnswerChannel`]). [`may_answer`] is the whole rule; the engine applies it to every answer
-//! before it is journaled, and docs/security.md prints the same table.
+//! A pause records why it asks ([`Reason`]), and an answer records the channel it came through
+//! ([`AnswerChannel`]). [`may_answer`] is the complete rule. The engine applies it to every answer
+//! before the answer is journaled, and docs/security.md contains the same table.
 
 use crate::graph::Graph;
 use crate::journal::Pause;
@@ -12,7 +12,7 @@ mod table;
 
 pub use table::markdown;
 
-/// Who demands that a person agrees before a node is entered.
+/// Who requires a person's approval before a node is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalSource {
@@ -27,8 +27,8 @@ pub enum ApprovalSource {
 }
 
 impl ApprovalSource {
-    /// The word for it, as in the journal.
-    pub fn word(self) -> &'static str {
+    /// The name used in the journal.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Policy => "policy",
             Self::Confirm => "confirm",
@@ -38,19 +38,19 @@ impl ApprovalSource {
     }
 }
 
-/// Whose budget ran out.
+/// Whose budget is exhausted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BudgetSource {
-    /// The one that the operator sets for every run.
+    /// The budget that the operator sets for every run.
     Operator,
-    /// The one that the caller gave its own run.
+    /// The budget that the caller set for its own run.
     Caller,
 }
 
 impl BudgetSource {
-    /// The word for it, as in the journal.
-    pub fn word(self) -> &'static str {
+    /// The name used in the journal.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Operator => "operator",
             Self::Caller => "caller",
@@ -58,13 +58,13 @@ impl BudgetSource {
     }
 }
 
-/// By which channel an answer came.
+/// The channel through which an answer arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerChannel {
-    /// An agent called a tool: the answer is relayed.
+    /// An agent called a tool, so the answer is relayed.
     Agent,
-    /// An HTTP request with the token that the run belongs to, or none where none is needed.
+    /// An HTTP request with the token that owns the run, or without one where no token is required.
     Http,
     /// A request with a token that is marked `approver`.
     Approver,
@@ -74,12 +74,12 @@ pub enum AnswerChannel {
     CommandLine,
     /// The studio, opened with the operator's credential.
     Studio,
-    /// The Rust program that the engine is a part of.
+    /// The Rust program that embeds the engine.
     Program,
 }
 
 impl AnswerChannel {
-    /// Every channel, in the order of the table.
+    /// Every channel, in table order.
     pub const ALL: [Self; 7] = [
         Self::Agent,
         Self::Http,
@@ -90,8 +90,8 @@ impl AnswerChannel {
         Self::Program,
     ];
 
-    /// The word for it, as in the journal.
-    pub fn word(self) -> &'static str {
+    /// The name used in the journal.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
             Self::Http => "http",
@@ -103,7 +103,8 @@ impl AnswerChannel {
         }
     }
 
-    /// Whether an answer by this channel may be a program's: nothing shows that a person gave it.
+    /// Whether a program may have given the answer: nothing on this channel proves that a person
+    /// did.
     pub fn is_relayed(self) -> bool {
         match self {
             Self::Agent | Self::Http => true,
@@ -112,35 +113,35 @@ impl AnswerChannel {
     }
 }
 
-/// Why a run asks, as far as that decides who may answer.
+/// Why a run asks, to the extent that it decides who may answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum PauseReason {
     /// The operator's policy says `ask`.
     Policy,
     /// A procedure says `confirm`.
     Confirm,
-    /// The operator's budget is spent.
+    /// The operator's budget is exhausted.
     OperatorBudget,
     /// The tool is annotated as destructive.
     Destructive,
     /// The document says `approval`.
     Document,
-    /// The budget that the caller gave its own run is spent.
+    /// The caller's budget for its own run is exhausted.
     CallerBudget,
-    /// A layer is done.
+    /// A layer is finished.
     Layer,
-    /// Nobody knows whether a call happened.
+    /// It is unknown whether a call happened.
     InDoubt,
-    /// A breakpoint.
+    /// A breakpoint was reached.
     Breakpoint,
-    /// A fork is about to repeat a call of the run it branched off from.
+    /// A fork is about to repeat a call that its original run already made.
     Effect,
-    /// A child run waits for an answer of its own.
+    /// A child run is waiting for an answer.
     Child,
 }
 
-impl Reason {
-    /// Every reason, in the order of the table.
+impl PauseReason {
+    /// Every reason, in table order.
     pub const ALL: [Self; 11] = [
         Self::Policy,
         Self::Confirm,
@@ -155,8 +156,8 @@ impl Reason {
         Self::Child,
     ];
 
-    /// The word for it, as replies show it.
-    pub fn word(self) -> &'static str {
+    /// The name used in replies.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Policy => "policy",
             Self::Confirm => "confirm",
@@ -172,8 +173,8 @@ impl Reason {
         }
     }
 
-    /// Whether the operator demands the answer, so that only a person may give it.
-    pub fn is_operators(self) -> bool {
+    /// Whether the operator requires the answer, so that only a person may give it.
+    pub fn is_operator_required(self) -> bool {
         match self {
             Self::Policy | Self::Confirm | Self::OperatorBudget => true,
             Self::Destructive
@@ -187,7 +188,7 @@ impl Reason {
         }
     }
 
-    /// Why a pause asks.
+    /// The reason for which a pause asks.
     pub fn of(graph: &Graph, pause: &Pause) -> Self {
         match pause {
             Pause::Approval { .. } => match approval_source(graph, pause) {
@@ -198,7 +199,7 @@ impl Reason {
             },
             Pause::Budget { source, .. } => match source {
                 Some(BudgetSource::Caller) => Self::CallerBudget,
-                // Journals of earlier versions do not say whose budget it was.
+                // Journals written by earlier versions do not record whose budget it was.
                 Some(BudgetSource::Operator) | None => Self::OperatorBudget,
             },
             Pause::Layer { .. } => Self::Layer,
@@ -210,8 +211,8 @@ impl Reason {
     }
 }
 
-/// Who demands an approval. Journals of earlier versions do not say: then it is the document's only
-/// if its node asks for one, and otherwise counts as the operator's.
+/// Who requires an approval. Journals written by earlier versions do not record it: the requirement
+/// is attributed to the document if its node asks for approval, otherwise to the operator.
 pub fn approval_source(graph: &Graph, pause: &Pause) -> ApprovalSource {
     let Pause::Approval { node, source, .. } = pause else {
         return ApprovalSource::Policy;
@@ -219,26 +220,26 @@ pub fn approval_source(graph: &Graph, pause: &Pause) -> ApprovalSource {
     let at = graph.node(*node);
     match (source, &at.approval) {
         (Some(source), _) => *source,
-        (None, Some(_)) if asks_for_procedure(graph, &at.id) => ApprovalSource::Confirm,
+        (None, Some(_)) if is_legacy_sop_approval(graph, &at.id) => ApprovalSource::Confirm,
         (None, Some(_)) => at.approval_source.unwrap_or(ApprovalSource::Document),
         (None, None) => ApprovalSource::Policy,
     }
 }
 
-/// Whether a graph is the one call of a procedure that a person is asked about, as earlier versions
-/// wrote it: its entry is named after the node.
-fn asks_for_procedure(graph: &Graph, node: &str) -> bool {
+/// Whether the graph holds a single procedure call that needs approval, in the form written by
+/// earlier versions: the entry is named after the node.
+fn is_legacy_sop_approval(graph: &Graph, node: &str) -> bool {
     let first = graph.workflow.nodes.first();
     first.is_some_and(|first| first.id.strip_suffix(" begins") == Some(node))
 }
 
-/// What agents may answer for the people they work for (`approvals.agents`).
+/// What agents may answer on behalf of their users (`approvals.agents`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentAnswers {
     /// Nothing that a person should decide.
     None,
-    /// What documents and annotations ask for, unless their client can ask its user.
+    /// What documents and annotations ask for, unless the agent's client can ask its user.
     #[default]
     Relay,
     /// Everything.
@@ -246,11 +247,11 @@ pub enum AgentAnswers {
 }
 
 impl AgentAnswers {
-    /// Every choice, in the order of the table.
+    /// Every setting, in table order.
     pub const ALL: [Self; 3] = [Self::None, Self::Relay, Self::All];
 
-    /// The word for it in the configuration.
-    pub fn word(self) -> &'static str {
+    /// The name used in the configuration.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Relay => "relay",
@@ -259,60 +260,67 @@ impl AgentAnswers {
     }
 }
 
-/// Why somebody may not answer a question.
+/// Why an answer is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The operator demands that a person answers.
+pub enum AnswerRefusal {
+    /// The operator requires an answer from a person.
     PersonOnly,
-    /// The client can ask its user, so an agent does not relay the answer.
+    /// The client can ask its user, so an agent must not relay the answer.
     UseForm,
-    /// The operator says that agents answer nothing (`approvals.agents: none`).
+    /// The operator does not let agents answer anything (`approvals.agents: none`).
     AgentsOff,
-    /// The answer changes the arguments of a call, which only people do.
+    /// The answer changes the arguments of a call, which only a person may do.
     PersonEdits,
-    /// The answer came over HTTP without a token, so it may be anybody's on the machine.
+    /// The answer came over HTTP without a token, so any local process may have sent it.
     TokenNeeded,
 }
 
-impl Refusal {
-    /// The reason in a sentence.
-    pub fn says(self) -> &'static str {
+impl AnswerRefusal {
+    /// The reason as a sentence.
+    pub fn message(self) -> &'static str {
         match self {
-            Self::PersonOnly => "the operator demands that a person answers this",
-            Self::UseForm => {
-                "your client can show its user a form, so the answer is given there and not relayed"
-            }
-            Self::AgentsOff => {
-                "the operator lets agents answer nothing here (`approvals.agents: none`)"
-            }
+            Self::PersonOnly => "the operator requires a person to answer this",
+            Self::UseForm => "your client can show its user a form, so the user must answer there",
+            Self::AgentsOff => "the operator does not let agents answer (`approvals.agents: none`)",
             Self::PersonEdits => "only a person may change the arguments of a call",
             Self::TokenNeeded => {
-                "without a token the HTTP API answers nothing that a person should decide"
+                "without a token, the HTTP API cannot answer what a person should decide"
             }
         }
     }
 }
 
-/// Whether a question asked for this reason may be answered by this channel. `form` says whether the
-/// client that the answer comes from can show its user a form.
+/// Whether a pause with this reason may be answered through this channel. `form` says whether the
+/// answering client can show its user a form.
 pub fn may_answer(
-    reason: Reason,
+    reason: PauseReason,
     channel: AnswerChannel,
     agents: AgentAnswers,
     form: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), AnswerRefusal> {
     if !channel.is_relayed() || agents == AgentAnswers::All {
         return Ok(());
     }
     match reason {
-        Reason::Layer | Reason::Breakpoint | Reason::Child | Reason::CallerBudget => Ok(()),
-        Reason::Policy | Reason::Confirm | Reason::OperatorBudget => Err(Refusal::PersonOnly),
-        Reason::Destructive | Reason::Document | Reason::InDoubt | Reason::Effect
+        PauseReason::Layer
+        | PauseReason::Breakpoint
+        | PauseReason::Child
+        | PauseReason::CallerBudget => Ok(()),
+        PauseReason::Policy | PauseReason::Confirm | PauseReason::OperatorBudget => {
+            Err(AnswerRefusal::PersonOnly)
+        }
+        PauseReason::Destructive
+        | PauseReason::Document
+        | PauseReason::InDoubt
+        | PauseReason::Effect
             if agents == AgentAnswers::None =>
         {
-            Err(Refusal::AgentsOff)
+            Err(AnswerRefusal::AgentsOff)
         }
-        Reason::Destructive | Reason::Document if form => Err(Refusal::UseForm),
-        Reason::Destructive | Reason::Document | Reason::InDoubt | Reason::Effect => Ok(()),
+        PauseReason::Destructive | PauseReason::Document if form => Err(AnswerRefusal::UseForm),
+        PauseReason::Destructive
+        | PauseReason::Document
+        | PauseReason::InDoubt
+        | PauseReason::Effect => Ok(()),
     }
 }

@@ -1,134 +1,135 @@
-//! Two runs side by side: which steps both took, and where they differ.
+//! Compares two runs: which steps they share, and where they differ.
 
 use crate::ids::{Seq, StepNo};
-use crate::trace::{Step, Trace};
+use crate::trace::{Trace, TraceStep};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tramline_expr::{Map, Str, Value};
 
-/// At most so many differing places of one value are told.
+/// Differences reported per value; further ones are omitted to keep the comparison readable.
 const PLACES_MAX: usize = 20;
-/// Deeper places are told as one.
+/// Nesting depth to which values are compared; deeper differences are reported as one.
 const DEPTH_MAX: usize = 64;
 
 /// How two runs differ.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Comparison {
-    /// Whether they do not.
+    /// Whether the runs are equal.
     pub same: bool,
-    /// Which of them is a fork of the other, if one is.
+    /// Which run is a fork of the other, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub forked: Option<Forked>,
-    /// How many steps are alike.
+    pub forked: Option<ForkRelation>,
+    /// The number of equal steps.
     pub alike: usize,
-    /// Where their inputs differ.
+    /// Differences between the inputs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub input: Vec<Place>,
-    /// The steps that differ, in the order of the first run, then those of the second alone.
+    pub input: Vec<ValueDifference>,
+    /// The steps that differ: those of the first run in its order, then those that only the second
+    /// has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Difference>,
-    /// Where their ends differ.
+    pub steps: Vec<StepDifference>,
+    /// Differences between the outcomes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub outcome: Vec<Place>,
+    pub outcome: Vec<ValueDifference>,
 }
 
-/// One of two runs that branched off from the other.
+/// Which of two runs was forked from the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Forked {
+pub struct ForkRelation {
     /// The fork: `first` or `second`.
     pub which: &'static str,
-    /// After which event of the other.
+    /// The event of the other run after which the fork starts.
     pub seq: Seq,
 }
 
 /// A step that differs.
 #[derive(Clone, Debug, Serialize)]
-pub struct Difference {
-    /// Its node.
+pub struct StepDifference {
+    /// The step's node.
     pub node: Str,
-    /// Which visit to the node, from 1.
+    /// The number of the visit to the node, from 1.
     pub visit: usize,
-    /// The item, if it was for one.
+    /// The fan-out item, if the step is for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<u32>,
     /// `changed`, `only in the first` or `only in the second`.
     pub how: &'static str,
-    /// What differs: `input`, `expression`, `label`, `output`, `error`, with the places.
+    /// What differs: `input`, `expression`, `label`, `output` or `error`, with the locations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartDifference>,
 }
 
-/// A part of a step that differs.
+/// One part of a step that differs.
 #[derive(Clone, Debug, Serialize)]
-pub struct Part {
-    /// Which.
+pub struct PartDifference {
+    /// The name of the part.
     pub part: &'static str,
-    /// Where in it.
-    pub places: Vec<Place>,
+    /// The locations in the part that differ.
+    pub places: Vec<ValueDifference>,
 }
 
-/// One place of a value that differs.
+/// One location at which two values differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
-    /// Its JSON pointer; empty for the whole.
+pub struct ValueDifference {
+    /// The JSON pointer; empty for the whole value.
     pub at: String,
-    /// What the first run has there.
+    /// The value in the first run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<Value>,
-    /// What the second has.
+    /// The value in the second run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<Value>,
 }
 
-/// A step of one run beside that of the other.
+/// A step of one run next to the matching step of the other.
 #[derive(Clone, Debug, Serialize)]
-pub struct Pair {
-    /// Its node.
+pub struct StepPair {
+    /// The step's node.
     pub node: Str,
-    /// Which visit to the node, from 1.
+    /// The number of the visit to the node, from 1.
     pub visit: usize,
-    /// The item, if it was for one.
+    /// The fan-out item, if the step is for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<u32>,
-    /// Whether both took it alike.
+    /// Whether both runs took the step in the same way.
     pub same: bool,
-    /// The step of the first run.
+    /// The step in the first run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left: Option<Side>,
-    /// The step of the second.
+    pub left: Option<StepSide>,
+    /// The step in the second run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub right: Option<Side>,
-    /// What differs.
+    pub right: Option<StepSide>,
+    /// The parts that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartDifference>,
 }
 
-/// A step of one of two runs.
+/// A step of one of the two runs.
 #[derive(Clone, Debug, Serialize)]
-pub struct Side {
-    /// Its number there.
+pub struct StepSide {
+    /// The step number in that run.
     pub step: StepNo,
-    /// How it stands.
+    /// The status of the step.
     pub status: &'static str,
-    /// How long it took.
+    /// The duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// The label it picked.
+    /// The label the step picked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<Str>,
 }
 
-type Key = (Str, Option<u32>, usize);
+type StepKey = (Str, Option<u32>, usize);
 
-/// Compares two runs step by step. Steps belong together when they are the same visit to a node.
+/// Compares two runs step by step. Steps match when they are the same visit to the same node.
 pub fn compare(first: &Trace, second: &Trace) -> Comparison {
     let mut found = Comparison {
-        forked: forked(first, second),
-        input: differ(Some(&first.input), Some(&second.input)),
-        outcome: differ(first.outcome.as_ref(), second.outcome.as_ref()),
+        forked: fork_relation(first, second),
+        input: value_differences(Some(&first.input), Some(&second.input)),
+        outcome: value_differences(first.outcome.as_ref(), second.outcome.as_ref()),
         ..Comparison::default()
     };
-    for pair in pairs(first, second) {
+    for pair in step_pairs(first, second) {
         let how = match (&pair.left, &pair.right) {
             (Some(_), Some(_)) if pair.same => {
                 found.alike += 1;
@@ -138,7 +139,7 @@ pub fn compare(first: &Trace, second: &Trace) -> Comparison {
             (_, None) => "only in the first",
             (None, _) => "only in the second",
         };
-        found.steps.push(Difference {
+        found.steps.push(StepDifference {
             node: pair.node,
             visit: pair.visit,
             item: pair.item,
@@ -150,47 +151,48 @@ pub fn compare(first: &Trace, second: &Trace) -> Comparison {
     found
 }
 
-/// Which of two runs is a fork of the other, if one is.
-pub fn forked(first: &Trace, second: &Trace) -> Option<Forked> {
+/// Which of two runs is a fork of the other, if any.
+pub fn fork_relation(first: &Trace, second: &Trace) -> Option<ForkRelation> {
     let of = |which, fork: &Trace, other: &Trace| {
         let from = fork.forked_from.as_ref();
         let from = from.filter(|from| from.run_id == other.run_id)?;
         let seq = from.seq;
-        Some(Forked { which, seq })
+        Some(ForkRelation { which, seq })
     };
     of("second", second, first).or_else(|| of("first", first, second))
 }
 
-/// The steps of two runs side by side: in the order of the first, then those of the second alone.
-pub fn pairs(first: &Trace, second: &Trace) -> Vec<Pair> {
-    let mut others = keyed(second).into_iter().collect::<BTreeMap<_, _>>();
+/// The steps of two runs side by side: those of the first in its order, then those that only the
+/// second has.
+pub fn step_pairs(first: &Trace, second: &Trace) -> Vec<StepPair> {
+    let mut others = keyed_steps(second).into_iter().collect::<BTreeMap<_, _>>();
     let mut found = Vec::new();
-    for (key, step) in keyed(first) {
+    for (key, step) in keyed_steps(first) {
         let other = others.remove(&key);
-        let parts = other.map_or_else(Vec::new, |other| parts(step, other));
-        found.push(pair(key, Some(step), other, parts));
+        let parts = other.map_or_else(Vec::new, |other| part_differences(step, other));
+        found.push(step_pair(key, Some(step), other, parts));
     }
-    for (key, step) in keyed(second) {
+    for (key, step) in keyed_steps(second) {
         if others.contains_key(&key) {
-            found.push(pair(key, None, Some(step), Vec::new()));
+            found.push(step_pair(key, None, Some(step), Vec::new()));
         }
     }
     found
 }
 
-fn pair(
-    (node, item, visit): Key,
-    left: Option<&Step>,
-    right: Option<&Step>,
-    parts: Vec<Part>,
-) -> Pair {
-    let side = |step: &Step| Side {
+fn step_pair(
+    (node, item, visit): StepKey,
+    left: Option<&TraceStep>,
+    right: Option<&TraceStep>,
+    parts: Vec<PartDifference>,
+) -> StepPair {
+    let side = |step: &TraceStep| StepSide {
         step: step.step,
         status: step.status,
         duration_ms: step.duration_ms,
         label: step.label.clone(),
     };
-    Pair {
+    StepPair {
         node,
         visit,
         item,
@@ -201,8 +203,8 @@ fn pair(
     }
 }
 
-/// Every step under its node, its item and which visit it is.
-fn keyed(trace: &Trace) -> Vec<(Key, &Step)> {
+/// Every step keyed by node, item and visit.
+fn keyed_steps(trace: &Trace) -> Vec<(StepKey, &TraceStep)> {
     let mut visits: BTreeMap<(Str, Option<u32>), usize> = BTreeMap::new();
     let keyed = trace.steps.iter().map(|step| {
         let item = step.item.map(|item| item.index);
@@ -213,10 +215,10 @@ fn keyed(trace: &Trace) -> Vec<(Key, &Step)> {
     keyed.collect()
 }
 
-fn parts(first: &Step, second: &Step) -> Vec<Part> {
-    let label = |step: &Step| step.label.clone().map(Value::from);
-    let tool = |step: &Step| step.tool.as_deref().map(Value::from);
-    let error = |step: &Step| {
+fn part_differences(first: &TraceStep, second: &TraceStep) -> Vec<PartDifference> {
+    let label = |step: &TraceStep| step.label.clone().map(Value::from);
+    let tool = |step: &TraceStep| step.tool.as_deref().map(Value::from);
+    let error = |step: &TraceStep| {
         step.error.as_ref().map(|failure| {
             Value::object([
                 ("code", failure.kind.code().into()),
@@ -237,27 +239,27 @@ fn parts(first: &Step, second: &Step) -> Vec<Part> {
         ("error", error(first), error(second)),
     ];
     all.into_iter()
-        .map(|(part, a, b)| Part {
+        .map(|(part, a, b)| PartDifference {
             part,
-            places: differ(a.as_ref(), b.as_ref()),
+            places: value_differences(a.as_ref(), b.as_ref()),
         })
         .filter(|part| !part.places.is_empty())
         .collect()
 }
 
-/// The places at which two values differ, as deep as they can be told.
-pub fn differ(first: Option<&Value>, second: Option<&Value>) -> Vec<Place> {
+/// The locations at which two values differ, as deep as possible.
+pub fn value_differences(first: Option<&Value>, second: Option<&Value>) -> Vec<ValueDifference> {
     let mut places = Vec::new();
-    walk(first, second, &mut String::new(), 0, &mut places);
+    collect_differences(first, second, &mut String::new(), 0, &mut places);
     places
 }
 
-fn walk(
+fn collect_differences(
     first: Option<&Value>,
     second: Option<&Value>,
     at: &mut String,
     depth: usize,
-    places: &mut Vec<Place>,
+    places: &mut Vec<ValueDifference>,
 ) {
     if first == second || places.len() >= PLACES_MAX {
         return;
@@ -268,20 +270,20 @@ fn walk(
             let more = b.keys().filter(|key| a.get(key).is_none());
             for key in a.keys().chain(more) {
                 let step = key.replace('~', "~0").replace('/', "~1");
-                below(at, &step, |at| {
-                    walk(a.get(key), b.get(key), at, depth + 1, places)
+                with_child_pointer(at, &step, |at| {
+                    collect_differences(a.get(key), b.get(key), at, depth + 1, places)
                 });
             }
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) if depth < DEPTH_MAX => {
             for place in 0..a.len().max(b.len()) {
                 let (a, b) = (a.get(place), b.get(place));
-                below(at, &place.to_string(), |at| {
-                    walk(a, b, at, depth + 1, places)
+                with_child_pointer(at, &place.to_string(), |at| {
+                    collect_differences(a, b, at, depth + 1, places)
                 });
             }
         }
-        _ => places.push(Place {
+        _ => places.push(ValueDifference {
             at: at.clone(),
             first: first.cloned(),
             second: second.cloned(),
@@ -289,7 +291,7 @@ fn walk(
     }
 }
 
-fn below(at: &mut String, step: &str, visit: impl FnOnce(&mut String)) {
+fn with_child_pointer(at: &mut String, step: &str, visit: impl FnOnce(&mut String)) {
     let length = at.len();
     at.push('/');
     at.push_str(step);
@@ -308,11 +310,11 @@ mod tests {
             value(r#"{"a":[1,{"b":2}],"c":1}"#),
             value(r#"{"a":[1,{"b":3}],"d":1}"#),
         );
-        let at: Vec<_> = differ(Some(&a), Some(&b))
+        let at: Vec<_> = value_differences(Some(&a), Some(&b))
             .into_iter()
             .map(|place| place.at)
             .collect();
         assert_eq!(at, ["/a/1/b", "/c", "/d"]);
-        assert!(differ(Some(&a), Some(&a)).is_empty());
+        assert!(value_differences(Some(&a), Some(&a)).is_empty());
     }
 }

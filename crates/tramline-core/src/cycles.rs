@@ -1,45 +1,45 @@
-//! Cycles among numbered nodes: found without recursion, for whoever draws or orders a graph.
+//! Finds cycles among numbered nodes without recursion.
 
 /// Calls `found` for every edge that closes a cycle, with the edge and the nodes of the cycle in
-/// order. Without those edges there is no cycle left. The nodes of `first` are started from.
-pub(crate) fn closing(
+/// order. Without those edges the graph is acyclic. The search starts from the nodes of `first`.
+pub(crate) fn closing_edges(
     outs: &[Vec<(usize, usize)>],
     first: impl Iterator<Item = usize>,
     mut found: impl FnMut(usize, &[usize]),
 ) {
     #[derive(Clone, Copy, PartialEq)]
-    enum State {
+    enum VisitMark {
         New,
-        /// On the way that is being walked, at this place.
+        /// On the current path, at this position.
         Open(usize),
         Done,
     }
-    let mut states = vec![State::New; outs.len()];
+    let mut states = vec![VisitMark::New; outs.len()];
     let mut path: Vec<usize> = Vec::new();
     let mut ways: Vec<usize> = Vec::new();
     for start in first.chain(0..outs.len()) {
-        if states[start] != State::New {
+        if states[start] != VisitMark::New {
             continue;
         }
-        states[start] = State::Open(0);
+        states[start] = VisitMark::Open(0);
         path.push(start);
         ways.push(0);
         while let (Some(&node), Some(way)) = (path.last(), ways.last_mut()) {
             let Some(&(to, edge)) = outs[node].get(*way) else {
-                states[node] = State::Done;
+                states[node] = VisitMark::Done;
                 path.pop();
                 ways.pop();
                 continue;
             };
             *way += 1;
             match states[to] {
-                State::New => {
-                    states[to] = State::Open(path.len());
+                VisitMark::New => {
+                    states[to] = VisitMark::Open(path.len());
                     path.push(to);
                     ways.push(0);
                 }
-                State::Open(at) => found(edge, &path[at..]),
-                State::Done => {}
+                VisitMark::Open(at) => found(edge, &path[at..]),
+                VisitMark::Done => {}
             }
         }
     }
@@ -47,7 +47,7 @@ pub(crate) fn closing(
 
 #[cfg(test)]
 mod tests {
-    use super::closing;
+    use super::closing_edges;
 
     #[test]
     fn each_cycle_is_told_once_with_its_nodes() {
@@ -58,7 +58,7 @@ mod tests {
             vec![],
         ];
         let mut told = Vec::new();
-        closing(&outs, [0].into_iter(), |edge, path| {
+        closing_edges(&outs, [0].into_iter(), |edge, path| {
             told.push((edge, path.to_vec()));
         });
         assert_eq!(told, [(3, vec![0, 1, 2]), (2, vec![1])]);

@@ -1,4 +1,5 @@
-//! What can go wrong in a step: data that is journaled and routed, never an `Err` of ours.
+//! What can go wrong in a step. Failures are data: they are journaled and routed, never returned as
+//! `Err`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,17 +9,16 @@ use tramline_expr::Value;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The kind, which decides about retrying and has a page of its own.
+    /// The kind, which decides whether a retry is useful and has its own error page.
     pub kind: FailureKind,
-    /// What happened, for a person.
+    /// What happened, as readable text.
     pub message: String,
-    /// What the tool or the evaluator gave beside the message: content, position, last words on
-    /// stderr.
+    /// Additional data from the tool or the evaluator: content, position, the end of stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub data: Option<Value>,
-    /// Whether the call had left, so that it may have happened although it failed. One that
-    /// certainly never left is not among them, nor one that the tool itself said had failed.
+    /// Whether the call had been sent and may have had an effect although it failed. False if the
+    /// call was certainly not sent, or if the tool itself reported the failure.
     #[serde(default, skip_serializing_if = "is_false")]
     pub may_have_happened: bool,
 }
@@ -27,43 +27,43 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// The kinds of failure. Closed: a new one must find its page, its code and its retry rule.
+/// The kinds of failure. Closed: a new kind needs an error page, a code and a retry rule.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// The tool ran and said that it failed.
+    /// The tool ran and reported a failure.
     Tool,
-    /// The server could not be started or reached, or went away during the call.
+    /// The server could not be started or reached, or disconnected during the call.
     Unavailable,
-    /// No answer came in the time given.
+    /// No response arrived within the timeout.
     Timeout,
-    /// The answer was not one: malformed, too large, or of the wrong shape.
+    /// The response was malformed, too large, or of the wrong shape.
     BadAnswer,
-    /// No such server or tool.
+    /// The server or the tool does not exist.
     UnknownTool,
-    /// The arguments were refused before the call left.
+    /// The arguments were rejected before the call was sent.
     BadArguments,
     /// An expression or a rule could not be evaluated.
     Expression,
-    /// The path, host or command lies outside of what is allowed.
+    /// The path, host or command is not allowed.
     Forbidden,
-    /// The call was cancelled, by the run's end or by a person.
+    /// The call was cancelled because the run ended or a person cancelled it.
     Cancelled,
-    /// The run's input or result does not fit its schema.
+    /// The input or result of the run does not match its schema.
     Schema,
-    /// One of the run's limits was reached.
+    /// The run reached one of its limits.
     Limit,
-    /// The run could do nothing more and had not come to an end.
+    /// The run deadlocked: nothing can run, and no exit was reached.
     Stalled,
-    /// A person said no.
+    /// A person rejected it.
     Rejected,
-    /// A replay made a call that its record does not have.
+    /// A replay made a call that its recording does not contain.
     NotRecorded,
 }
 
 impl FailureKind {
-    /// Every kind, for pages and tests.
+    /// Every kind, for error pages and tests.
     pub const ALL: [Self; 14] = [
         Self::Tool,
         Self::Unavailable,
@@ -81,7 +81,7 @@ impl FailureKind {
         Self::NotRecorded,
     ];
 
-    /// The code whose page explains this kind (`tramline explain T0501`).
+    /// The code of the error page for this kind (`tramline explain T0501`).
     pub fn code(self) -> &'static str {
         match self {
             Self::Tool => "T0501",
@@ -101,8 +101,8 @@ impl FailureKind {
         }
     }
 
-    /// Whether trying again may help. What is wrong with the request stays wrong.
-    pub fn may_pass(self) -> bool {
+    /// Whether a retry may succeed. An invalid request stays invalid.
+    pub fn is_retryable(self) -> bool {
         match self {
             Self::Tool | Self::Unavailable | Self::Timeout | Self::BadAnswer => true,
             Self::UnknownTool
@@ -120,7 +120,7 @@ impl FailureKind {
 }
 
 impl Failure {
-    /// A failure with a message and nothing beside it.
+    /// A failure with a message and no data.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -130,14 +130,14 @@ impl Failure {
         }
     }
 
-    /// The same failure of a call that had left and may have happened.
+    /// Marks the failure as one of a call that was sent and may have had an effect.
     #[must_use]
-    pub fn after_leaving(mut self) -> Self {
+    pub fn after_sending(mut self) -> Self {
         self.may_have_happened = true;
         self
     }
 
-    /// The same failure with data beside its message.
+    /// Adds data to the failure.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);

@@ -1,4 +1,4 @@
-//! What can be wrong with a document: collected, never one at a time, each with its place.
+//! What can be wrong with a document. All flaws are collected, each with its location.
 
 use serde::Serialize;
 use std::fmt;
@@ -6,116 +6,116 @@ use std::fmt;
 /// Something wrong with a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
-    /// Which kind; has a page (`tramline explain T0012`).
-    pub code: Code,
-    /// Where in the document.
-    pub place: Place,
-    /// What is wrong, for a person.
+    /// The kind of flaw; it has an error page (`tramline explain T0012`).
+    pub code: FlawCode,
+    /// The location in the document.
+    pub span: SourceSpan,
+    /// What is wrong, as readable text.
     pub message: String,
-    /// What would mend it.
+    /// How to fix it.
     pub suggestion: Option<String>,
 }
 
-/// Where in a document: lines and columns count from 1, columns in characters.
+/// A location in a document. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
-    /// The line.
+pub struct SourceSpan {
+    /// The first line.
     pub line: usize,
-    /// The column of its first character.
+    /// The column of the first character.
     pub column: usize,
-    /// The line of its last character.
+    /// The last line.
     pub end_line: usize,
-    /// The column after its last character.
+    /// The column after the last character.
     pub end_column: usize,
     /// The JSON pointer of the value.
     pub pointer: String,
 }
 
-/// Whether a document can be used in spite of it.
+/// Whether a document with this flaw can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It can.
+    /// The document can be used.
     Warning,
-    /// It cannot.
+    /// The document cannot be used.
     Error,
 }
 
 /// The kinds of flaw. Closed: each has a code, a severity and a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Code {
+pub enum FlawCode {
     /// Not text, too large, too deep, or empty.
     Unreadable,
     /// Not YAML, or not Mermaid.
     Syntax,
-    /// A field that must be there is not.
-    Missing,
+    /// A required field is missing.
+    MissingField,
     /// A value of the wrong type or out of range.
     WrongType,
-    /// A field nobody knows.
+    /// An unknown field.
     UnknownField,
-    /// A node type nobody knows.
+    /// An unknown node type.
     UnknownKind,
     /// A name that is used twice.
     Duplicate,
-    /// An edge to a node that is not there.
+    /// An edge to a node that does not exist.
     UnknownNode,
-    /// A node that no way leads to.
+    /// No edge leads to the node.
     Unreachable,
-    /// A node with no way out that is no exit.
+    /// A node without outgoing edges that is not an exit.
     DeadEnd,
-    /// No way from the entry to an exit.
+    /// No path from the entry to an exit.
     NoExit,
     /// No entry, or several.
     NoEntry,
-    /// A node that waits for all lies on a cycle.
+    /// A node that waits for all incoming edges is on a cycle.
     JoinOnCycle,
-    /// A bad JSONata expression.
+    /// An invalid JSONata expression.
     BadExpression,
-    /// A bad JSON Logic rule.
+    /// An invalid JSON Logic rule.
     BadRule,
     /// A server that is not configured.
     UnknownServer,
     /// A tool that its server does not have.
     UnknownTool,
-    /// A schema that is no JSON Schema.
+    /// A schema that is not valid JSON Schema.
     BadSchema,
-    /// A server entry that cannot be used.
+    /// An invalid server entry.
     BadServer,
-    /// More of something than is allowed.
+    /// Too many of something.
     TooMany,
-    /// Something its format knows and Tramline does not do.
+    /// A feature of the format that Tramline does not support.
     Unsupported,
-    /// A tool that a node names and its file does not list.
-    Unlisted,
-    /// Instructions for a node that is not drawn.
-    Stray,
-    /// A decision that does not say how it is made.
-    Undecided,
-    /// A node without instructions among others that have some.
-    Unprompted,
-    /// A node that is drawn as an end and has ways out.
-    GoesOn,
-    /// A node without a way out that is not drawn as an end.
-    Abrupt,
-    /// A field that is probably another one, mistyped.
-    Mistyped,
-    /// A name that no list of the file contains.
+    /// A tool that a node uses but the file does not list.
+    UnlistedTool,
+    /// Instructions for a node that is not in the flowchart.
+    StrayInstructions,
+    /// A decision with fewer than two edges, or with missing or repeated labels.
+    AmbiguousDecision,
+    /// A node without instructions, although other nodes have some.
+    MissingInstructions,
+    /// A node drawn as an end that has outgoing edges.
+    EndWithEdges,
+    /// A node without outgoing edges that is not drawn as an end.
+    UnmarkedEnd,
+    /// An unknown field that is probably a typo.
+    MistypedField,
+    /// A name that none of the file's lists contains.
     UnknownName,
-    /// Two guards of a node that can hold at once.
+    /// Two guards of a node that can be true at the same time.
     GuardOverlap,
     /// A case that no guard of a node covers.
-    GuardHole,
-    /// A tool that writes, under those that only read.
+    GuardGap,
+    /// A tool that writes but is listed as read-only.
     WritingTool,
 }
 
-impl Code {
-    /// Every code, for pages and tests.
+impl FlawCode {
+    /// Every code, for error pages and tests.
     pub const ALL: [Self; 32] = [
         Self::Unreadable,
         Self::Syntax,
-        Self::Missing,
+        Self::MissingField,
         Self::WrongType,
         Self::UnknownField,
         Self::UnknownKind,
@@ -134,25 +134,25 @@ impl Code {
         Self::BadServer,
         Self::TooMany,
         Self::Unsupported,
-        Self::Unlisted,
-        Self::Stray,
-        Self::Undecided,
-        Self::Unprompted,
-        Self::GoesOn,
-        Self::Abrupt,
-        Self::Mistyped,
+        Self::UnlistedTool,
+        Self::StrayInstructions,
+        Self::AmbiguousDecision,
+        Self::MissingInstructions,
+        Self::EndWithEdges,
+        Self::UnmarkedEnd,
+        Self::MistypedField,
         Self::UnknownName,
         Self::GuardOverlap,
-        Self::GuardHole,
+        Self::GuardGap,
         Self::WritingTool,
     ];
 
-    /// The code as users read it.
+    /// The code as shown to users.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unreadable => "T0001",
             Self::Syntax => "T0002",
-            Self::Missing => "T0003",
+            Self::MissingField => "T0003",
             Self::WrongType => "T0004",
             Self::UnknownField => "T0005",
             Self::UnknownKind => "T0006",
@@ -171,27 +171,27 @@ impl Code {
             Self::BadServer => "T0019",
             Self::TooMany => "T0020",
             Self::Unsupported => "T0021",
-            Self::Unlisted => "T0030",
-            Self::Stray => "T0031",
-            Self::Undecided => "T0032",
-            Self::Unprompted => "T0033",
-            Self::GoesOn => "T0034",
-            Self::Abrupt => "T0035",
-            Self::Mistyped => "T0036",
+            Self::UnlistedTool => "T0030",
+            Self::StrayInstructions => "T0031",
+            Self::AmbiguousDecision => "T0032",
+            Self::MissingInstructions => "T0033",
+            Self::EndWithEdges => "T0034",
+            Self::UnmarkedEnd => "T0035",
+            Self::MistypedField => "T0036",
             Self::UnknownName => "T0037",
             Self::GuardOverlap => "T0038",
-            Self::GuardHole => "T0039",
+            Self::GuardGap => "T0039",
             Self::WritingTool => "T0040",
         }
     }
 
-    /// Whether such a problem may be there only because something else could not be read.
-    pub(crate) fn may_follow(self) -> bool {
+    /// Whether this flaw may only be a consequence of another part that could not be read.
+    pub(crate) fn may_be_consequence(self) -> bool {
         match self {
             Self::Unreachable | Self::DeadEnd | Self::NoExit | Self::NoEntry => true,
             Self::Unreadable
             | Self::Syntax
-            | Self::Missing
+            | Self::MissingField
             | Self::WrongType
             | Self::UnknownField
             | Self::UnknownKind
@@ -206,37 +206,37 @@ impl Code {
             | Self::BadServer
             | Self::TooMany
             | Self::Unsupported
-            | Self::Unlisted
-            | Self::Stray
-            | Self::Undecided
-            | Self::Unprompted
-            | Self::GoesOn
-            | Self::Abrupt
-            | Self::Mistyped
+            | Self::UnlistedTool
+            | Self::StrayInstructions
+            | Self::AmbiguousDecision
+            | Self::MissingInstructions
+            | Self::EndWithEdges
+            | Self::UnmarkedEnd
+            | Self::MistypedField
             | Self::UnknownName
             | Self::GuardOverlap
-            | Self::GuardHole
+            | Self::GuardGap
             | Self::WritingTool => false,
         }
     }
 
-    /// Whether a document with this flaw can be used all the same.
+    /// Whether a document with this flaw can still be used.
     pub fn severity(self) -> Severity {
         match self {
             Self::UnknownField
             | Self::Unreachable
-            | Self::Unlisted
-            | Self::Stray
-            | Self::Undecided
-            | Self::Unprompted
-            | Self::GoesOn
-            | Self::Abrupt
+            | Self::UnlistedTool
+            | Self::StrayInstructions
+            | Self::AmbiguousDecision
+            | Self::MissingInstructions
+            | Self::EndWithEdges
+            | Self::UnmarkedEnd
             | Self::GuardOverlap
-            | Self::GuardHole
+            | Self::GuardGap
             | Self::WritingTool => Severity::Warning,
             Self::Unreadable
             | Self::Syntax
-            | Self::Missing
+            | Self::MissingField
             | Self::WrongType
             | Self::UnknownKind
             | Self::Duplicate
@@ -253,7 +253,7 @@ impl Code {
             | Self::BadServer
             | Self::TooMany
             | Self::Unsupported
-            | Self::Mistyped
+            | Self::MistypedField
             | Self::UnknownName => Severity::Error,
         }
     }
@@ -261,14 +261,14 @@ impl Code {
 
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place {
+        let SourceSpan {
             line,
             column,
             pointer,
             ..
-        } = &self.place;
+        } = &self.span;
         match line {
-            // What was never text has no lines.
+            // Binary input has no lines.
             0 => write!(f, "{}", if pointer.is_empty() { "/" } else { pointer })?,
             _ => write!(f, "{line}:{column}")?,
         }

@@ -1,53 +1,53 @@
 //! Readers and writers: each turns one kind of document into workflows or back.
 //!
-//! They share how text becomes a value with places ([`document`]), how a place inside a text
-//! value is found in the file ([`scalar`]), and the word for what is wrong ([`Flaw`]).
+//! They share the parser that produces a value with source locations ([`document`]), the mapping from
+//! a position inside a scalar to its position in the file ([`scalar`]), and the error type ([`Flaw`]).
 
 use crate::flaw::Flaw;
 use tramline_expr::Str;
-use yaml_graph::Document;
+use yaml_graph::GraphDocument;
 
-pub mod beside;
-pub mod calls;
-pub mod checked;
+pub mod call_sites;
+mod conversion_loss;
 mod detect;
+pub mod diagnostics;
+mod diagnostics_collector;
 pub mod document;
 pub mod edit;
-mod flaws;
 pub mod json_dag;
-mod lost;
 pub mod mermaid;
+mod node_spans;
 pub mod pflow_ir;
 pub mod pflow_markdown;
 mod reference;
-pub mod scalar;
-mod sketch;
+pub mod relative_path;
+pub mod scalar_positions;
 pub mod sop_markdown;
 pub mod tool_plan;
-mod whereabouts;
+mod workflow_builder;
 pub mod yaml_graph;
 mod yaml_text;
 
-pub(crate) use flaws::Flaws;
-pub(crate) use lost::Lost;
-pub use lost::Written;
+pub use conversion_loss::ConvertedDocument;
+pub(crate) use conversion_loss::LossCollector;
+pub(crate) use diagnostics_collector::FlawCollector;
 
-/// The formats that are read.
+/// The supported document formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// YAML graphs, also written as JSON.
+    /// YAML graphs; JSON is accepted too.
     Yaml,
-    /// DAGs of tasks as JSON.
+    /// DAGs of tasks in JSON.
     Dag,
-    /// Workflows as an IR in JSON.
+    /// pflow IR in JSON.
     Ir,
-    /// Workflows as markdown.
+    /// Workflows in markdown (`.pflow.md`).
     Markdown,
 }
 
 impl Format {
-    /// The format that the name of a file tells, where it does, and what a workflow in it is
-    /// called that says no name of its own.
+    /// The format implied by a file name, if any, and the default name for a workflow that does not
+    /// declare one.
     pub fn of_file(name: &str) -> (Option<Self>, &str) {
         if let Some(name) = name.strip_suffix(".pflow.md") {
             return (Some(Self::Markdown), name);
@@ -56,7 +56,7 @@ impl Format {
         (None, if stem.is_empty() { name } else { stem })
     }
 
-    /// What people call it.
+    /// The display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Yaml => "YAML graph",
@@ -67,54 +67,68 @@ impl Format {
     }
 }
 
-/// The servers that a document may use without naming them.
+/// The servers that a document may use without declaring them.
 #[derive(Clone, Copy, Debug)]
-pub enum Elsewhere<'a> {
-    /// Those that are configured: a call to any other is a flaw.
+pub enum KnownServers<'a> {
+    /// The configured servers: a call to any other server is a flaw.
     Configured(&'a [Str]),
-    /// Any, where nothing is going to be called.
+    /// Any server, for callers that do not run the document.
     Any,
 }
 
-/// What a reader is told beside the document.
+/// How a field that is probably a typo of a known one is reported. Its setting would silently not
+/// apply: a call with `aproval: true` would be made without asking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MistypedFields {
+    /// As a warning, for documents that a person wrote or that are already stored.
+    #[default]
+    Warn,
+    /// As an error, for documents that run right after they are read.
+    Reject,
+}
+
+/// Options for reading a document.
 #[derive(Clone, Copy, Debug)]
-pub struct Hint<'a> {
-    /// The format, where it is known; otherwise the document itself tells.
+pub struct ReadOptions<'a> {
+    /// The format, if known; otherwise it is detected from the content.
     pub format: Option<Format>,
-    /// What a workflow is called that says no name of its own.
+    /// The name for a workflow that does not declare one.
     pub name: &'a str,
-    /// The servers that are configured elsewhere.
-    pub elsewhere: Elsewhere<'a>,
-    /// Where it lies, from the directory of the document that names it; empty if it is the first.
+    /// The servers configured outside the document.
+    pub known_servers: KnownServers<'a>,
+    /// What an unknown field that resembles a known one means.
+    pub mistyped_fields: MistypedFields,
+    /// The document's folder relative to the root document's directory; empty for the root document.
     pub folder: &'a str,
 }
 
-impl Default for Hint<'_> {
+impl Default for ReadOptions<'_> {
     fn default() -> Self {
         Self {
             format: None,
             name: "workflow",
-            elsewhere: Elsewhere::Configured(&[]),
+            known_servers: KnownServers::Configured(&[]),
+            mistyped_fields: MistypedFields::Warn,
             folder: "",
         }
     }
 }
 
-/// A document read.
+/// A parsed document.
 #[derive(Debug)]
-pub struct Read {
-    /// In which format it was.
+pub struct ParsedDocument {
+    /// The format it was read as.
     pub format: Format,
-    /// What it holds.
-    pub document: Document,
+    /// Its contents.
+    pub document: GraphDocument,
 }
 
 /// Reads a document in any format.
-pub fn read(bytes: &[u8], hint: Hint<'_>) -> Result<Read, Vec<Flaw>> {
-    let by_content = hint.format.is_none() && pflow_markdown::is_one(bytes);
+pub fn read(bytes: &[u8], hint: ReadOptions<'_>) -> Result<ParsedDocument, Vec<Flaw>> {
+    let by_content = hint.format.is_none() && pflow_markdown::is_markdown_workflow(bytes);
     if by_content || hint.format == Some(Format::Markdown) {
         let document = pflow_markdown::read(bytes, hint)?;
-        return Ok(Read {
+        return Ok(ParsedDocument {
             format: Format::Markdown,
             document,
         });
@@ -122,13 +136,13 @@ pub fn read(bytes: &[u8], hint: Hint<'_>) -> Result<Read, Vec<Flaw>> {
     let tree = document::read(bytes)?;
     let format = match hint.format {
         Some(format) => format,
-        None => detect::format(tree.root())?,
+        None => detect::detect_format(tree.root())?,
     };
     let document = match format {
-        Format::Yaml => yaml_graph::read_tree(&tree, hint.elsewhere)?,
+        Format::Yaml => yaml_graph::read_tree(&tree, hint)?,
         Format::Dag => json_dag::read_tree(&tree, hint)?,
         Format::Ir => pflow_ir::read_tree(&tree, hint)?,
         Format::Markdown => pflow_markdown::read(bytes, hint)?,
     };
-    Ok(Read { format, document })
+    Ok(ParsedDocument { format, document })
 }

@@ -1,11 +1,11 @@
-//! A graph ready to run: a workflow checked, compiled and indexed, shared by all its runs.
+//! A graph that is ready to run: a workflow checked, compiled and indexed, shared by all its runs.
 
 use crate::ids::NodeIx;
 use crate::schema::{self, Checker};
 use crate::workflow::{Join, Node, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tramline_expr::{Expression, LongWork, Rule, Str, Value};
+use tramline_expr::{Expression, Offload, Rule, Str, Value};
 
 mod build;
 mod check;
@@ -14,173 +14,173 @@ mod patch;
 pub mod problem;
 
 pub use patch::Patch;
-pub use problem::{Part, Problem, Spot};
+pub use problem::{NodePart, Problem, ProblemLocation};
 
-/// A workflow checked, compiled and indexed.
+/// A workflow that has been checked, compiled and indexed.
 pub struct Graph {
-    /// What it was built from.
+    /// The workflow it was built from.
     pub workflow: Arc<Workflow>,
-    compiled: Vec<Compiled>,
+    compiled: Vec<CompiledAction>,
     by_id: HashMap<Str, NodeIx>,
-    outs: Vec<Vec<Out>>,
-    /// For each node, the ways into it: one for each node that leads to it.
-    ins: Vec<Vec<u32>>,
-    ways: usize,
+    out_edges: Vec<Vec<OutEdge>>,
+    /// The incoming connections of each node: one for every node with an edge to it.
+    incoming: Vec<Vec<u32>>,
+    connection_count: usize,
     has_exit: bool,
     sources: Vec<NodeIx>,
     pub(crate) components: components::Components,
-    pub(crate) memory: Memory,
-    input: schema::Lazy,
-    output: schema::Lazy,
+    pub(crate) retention: OutputRetention,
+    input: schema::LazyChecker,
+    output: schema::LazyChecker,
 }
 
-/// What a node's action needs at run time.
-pub(crate) enum Compiled {
+/// The compiled form of a node's action.
+pub(crate) enum CompiledAction {
     Plain,
-    Arguments(Filler),
-    /// The items of a call that is spread, and its arguments.
-    Each(Filler, Filler),
-    /// When a wait is over.
-    Time(Filler),
+    Arguments(CompiledTemplate),
+    /// The items of a fan-out call, and its arguments.
+    FanOut(CompiledTemplate, CompiledTemplate),
+    /// The time a wait ends.
+    Time(CompiledTemplate),
     Expression(Expression),
     Rules(Vec<(Rule, Str)>),
 }
 
 /// A [`Template`](crate::workflow::Template) with its expressions compiled.
-pub(crate) enum Filler {
+pub(crate) enum CompiledTemplate {
     Literal(Value),
     Expr(Expression),
-    Object(Vec<(Str, Filler)>),
-    Array(Vec<Filler>),
+    Object(Vec<(Str, CompiledTemplate)>),
+    Array(Vec<CompiledTemplate>),
 }
 
-/// One way out of a node.
+/// An outgoing edge of a node.
 #[derive(Clone, Debug)]
-pub(crate) struct Out {
+pub(crate) struct OutEdge {
     pub(crate) label: Str,
     pub(crate) to: NodeIx,
-    /// The way it belongs to: all edges between the same two nodes are one way in.
-    pub(crate) way: u32,
+    /// The connection it belongs to. All edges between the same two nodes form one connection.
+    pub(crate) connection: u32,
 }
 
-/// Which outputs a run must keep beside the latest of each node.
+/// Which outputs a run must keep in addition to the latest one of each node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Memory {
-    /// Every output, because some expression looks back an unknown way.
+pub(crate) struct OutputRetention {
+    /// Every output, because an expression looks back an unknown number of steps.
     pub(crate) all: bool,
-    /// Every output of these nodes (by place).
+    /// Every output of these nodes, by index.
     pub(crate) nodes: Vec<bool>,
 }
 
-impl Memory {
+impl OutputRetention {
     pub(crate) fn keeps(&self, node: NodeIx) -> bool {
-        self.all || self.nodes.get(node.at()).copied().unwrap_or(false)
+        self.all || self.nodes.get(node.index()).copied().unwrap_or(false)
     }
 }
 
 impl Graph {
-    /// The same graph, which asks before every call that is annotated as destructive. Documents that
-    /// agents bring run so, whatever their format.
+    /// The same graph with approval required before every call annotated as destructive. Documents
+    /// submitted by agents always run in this form.
     pub fn cautious(graph: &Arc<Self>) -> Arc<Self> {
         if graph.workflow.cautious {
             return Arc::clone(graph);
         }
         let mut workflow = (*graph.workflow).clone();
         workflow.cautious = true;
-        // What was sound without questions is sound with them.
+        // A valid graph stays valid with additional approvals.
         Self::build(Arc::new(workflow))
             .map_or_else(|_| Arc::clone(graph), |(built, _)| Arc::new(built))
     }
 
-    /// The node at a place.
+    /// The node at an index.
     pub fn node(&self, at: NodeIx) -> &Node {
-        &self.workflow.nodes[at.at()]
+        &self.workflow.nodes[at.index()]
     }
 
-    /// The place of the node with this id.
+    /// The index of the node with this id.
     pub fn find(&self, id: &str) -> Option<NodeIx> {
         self.by_id.get(id).copied()
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.workflow.nodes.len()
     }
 
-    /// Whether there is no node.
+    /// Whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.workflow.nodes.is_empty()
     }
 
-    /// Checks a run's input, where the workflow says what that must be.
+    /// The checker for the input of a run, if the workflow declares an input schema.
     pub fn input_checker(&self) -> Option<&Checker> {
         self.input.get(self.workflow.input_schema.as_ref())
     }
 
-    /// Checks a run's result, where the workflow says what that must be.
+    /// The checker for the result of a run, if the workflow declares an output schema.
     pub fn output_checker(&self) -> Option<&Checker> {
         self.output.get(self.workflow.output_schema.as_ref())
     }
 
-    /// Takes over checkers that a reader made to see whether the schemas are sound.
+    /// Stores checkers that a reader already compiled to validate the schemas.
     pub(crate) fn keep_checkers(&self, input: Option<Checker>, output: Option<Checker>) {
         self.input.keep(input);
         self.output.keep(output);
     }
 
-    /// Where a run begins.
+    /// The nodes at which a run starts.
     pub fn sources(&self) -> &[NodeIx] {
         &self.sources
     }
 
-    /// Whether the graph has an exit, so that a run without one reached has not succeeded.
+    /// Whether the graph has an exit. If so, a run only succeeds by reaching one.
     pub fn has_exit(&self) -> bool {
         self.has_exit
     }
 
-    /// Whether patches may be put into it: a graph of tasks grows, one with an exit does not.
-    pub fn can_grow(&self) -> bool {
+    /// Whether patches may be applied: only graphs without an exit can be extended.
+    pub fn is_extensible(&self) -> bool {
         !self.has_exit
     }
 
-    /// What is wrong with an input, by the workflow's own schema; what takes long is done by `long`.
-    pub fn check_input(&self, input: &Value, long: LongWork) -> Result<(), Vec<String>> {
-        schema::verdict(self.input_checker(), input, long)
+    /// Validates an input against the workflow's schema; long work is run through `long`.
+    pub fn check_input(&self, input: &Value, long: Offload) -> Result<(), Vec<String>> {
+        schema::check_optional(self.input_checker(), input, long)
     }
 
-    /// What is wrong with a result, by the workflow's own schema; what takes long is done by `long`.
-    pub fn check_result(&self, result: &Value, long: LongWork) -> Result<(), Vec<String>> {
-        schema::verdict(self.output_checker(), result, long)
+    /// Validates a result against the workflow's schema; long work is run through `long`.
+    pub fn check_result(&self, result: &Value, long: Offload) -> Result<(), Vec<String>> {
+        schema::check_optional(self.output_checker(), result, long)
     }
 
-    /// Whether the failure of a node has a way of its own.
+    /// Whether the node has an edge for failures.
     pub fn handles_failure(&self, at: NodeIx) -> bool {
-        let mut outs = self.outs(at).iter();
+        let mut outs = self.out_edges(at).iter();
         outs.any(|out| out.label == crate::workflow::ERROR_LABEL)
     }
 
-    pub(crate) fn outs(&self, at: NodeIx) -> &[Out] {
-        &self.outs[at.at()]
+    pub(crate) fn out_edges(&self, at: NodeIx) -> &[OutEdge] {
+        &self.out_edges[at.index()]
     }
 
-    pub(crate) fn ins(&self, at: NodeIx) -> u32 {
-        self.ins[at.at()].len() as u32
+    pub(crate) fn in_degree(&self, at: NodeIx) -> u32 {
+        self.incoming[at.index()].len() as u32
     }
 
-    pub(crate) fn ways_into(&self, at: NodeIx) -> &[u32] {
-        &self.ins[at.at()]
+    pub(crate) fn incoming_connections(&self, at: NodeIx) -> &[u32] {
+        &self.incoming[at.index()]
     }
 
-    pub(crate) fn ways(&self) -> usize {
-        self.ways
+    pub(crate) fn connection_count(&self) -> usize {
+        self.connection_count
     }
 
-    pub(crate) fn compiled(&self, at: NodeIx) -> &Compiled {
-        &self.compiled[at.at()]
+    pub(crate) fn compiled(&self, at: NodeIx) -> &CompiledAction {
+        &self.compiled[at.index()]
     }
 
     pub(crate) fn waits_for_all(&self, at: NodeIx) -> bool {
-        self.node(at).join == Join::All && self.ins(at) > 1
+        self.node(at).join == Join::All && self.in_degree(at) > 1
     }
 }
 

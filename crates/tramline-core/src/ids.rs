@@ -1,25 +1,25 @@
-//! Names for things: each its own type, each checked where it enters.
+//! Identifiers: each has its own type and is validated where it enters the program.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use tramline_expr::Str;
 
-/// Longer run ids are refused: ours have 30 characters.
+/// Characters in a run id; generated ids have 30.
 const RUN_ID_CHARS_MAX: usize = 64;
 
-/// Names one run for ever, in every process that shares its store.
+/// Identifies a run permanently, in every process that shares its store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Str", into = "Str")]
 pub struct RunId(Str);
 
-/// A position in a run's journal. The first event is 1; 0 is "nothing seen yet".
+/// A position in a run's journal. The first event is 1; 0 means that nothing has been read yet.
 pub type Seq = u64;
 
-/// Counts a run's steps from 1, in the order they were decided.
+/// The number of a step, from 1 in the order in which steps were decided.
 pub type StepNo = u32;
 
-/// A node's place in its graph. Patches only add, so it stays true for a run's whole life.
+/// The index of a node in its graph. Patches only add nodes, so it is valid for the whole run.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -27,28 +27,28 @@ pub type StepNo = u32;
 pub struct NodeIx(pub u32);
 
 impl NodeIx {
-    /// The place as an index into a node list.
-    pub fn at(self) -> usize {
+    /// The index into a node list.
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A text that is not an id of the kind asked for.
+/// Text that is not a valid id of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadId {
+pub struct InvalidId {
     what: &'static str,
     text: String,
 }
 
-impl fmt::Display for BadId {
+impl fmt::Display for InvalidId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is not a {}", self.text.escape_debug(), self.what)
     }
 }
 
-impl std::error::Error for BadId {}
+impl std::error::Error for InvalidId {}
 
-impl BadId {
+impl InvalidId {
     fn new(what: &'static str, text: &str) -> Self {
         Self {
             what,
@@ -58,7 +58,8 @@ impl BadId {
 }
 
 impl RunId {
-    /// Makes an id from the milliseconds of its birth and 80 random bits; ids sort by birth.
+    /// Creates an id from the creation time in milliseconds and 80 random bits. Ids sort by
+    /// creation time.
     pub fn new(at_ms: i64, random: u128) -> Self {
         const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let bits = (u128::from(at_ms.max(0) as u64) << 80) | (random & ((1 << 80) - 1));
@@ -76,15 +77,15 @@ impl RunId {
 }
 
 impl FromStr for RunId {
-    type Err = BadId;
+    type Err = InvalidId;
 
-    fn from_str(text: &str) -> Result<Self, BadId> {
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
         let tail = text.strip_prefix("run_").unwrap_or_default();
         let plain = tail
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         if tail.is_empty() || text.len() > RUN_ID_CHARS_MAX || !plain {
-            return Err(BadId::new(
+            return Err(InvalidId::new(
                 "run id (they look like run_01k9…; `tramline runs` lists them)",
                 text,
             ));
@@ -94,9 +95,9 @@ impl FromStr for RunId {
 }
 
 impl TryFrom<Str> for RunId {
-    type Error = BadId;
+    type Error = InvalidId;
 
-    fn try_from(text: Str) -> Result<Self, BadId> {
+    fn try_from(text: Str) -> Result<Self, InvalidId> {
         text.parse()
     }
 }
@@ -113,12 +114,12 @@ impl fmt::Display for RunId {
     }
 }
 
-/// A place in a run's journal that a caller can come back to: `chk_…_7`.
+/// A position in a run's journal to which a caller can return: `chk_…_7`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Checkpoint {
-    /// Whose journal.
+    /// The run that owns the journal.
     pub run: RunId,
-    /// Which event.
+    /// The position of the event.
     pub seq: Seq,
 }
 
@@ -134,10 +135,10 @@ impl fmt::Display for Checkpoint {
 }
 
 impl FromStr for Checkpoint {
-    type Err = BadId;
+    type Err = InvalidId;
 
-    fn from_str(text: &str) -> Result<Self, BadId> {
-        let bad = || BadId::new("checkpoint id (they look like chk_01k9…_7)", text);
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let bad = || InvalidId::new("checkpoint id (they look like chk_01k9…_7)", text);
         let (run, seq) = text
             .strip_prefix("chk_")
             .and_then(|tail| tail.rsplit_once('_'))
@@ -149,7 +150,7 @@ impl FromStr for Checkpoint {
     }
 }
 
-/// Names something callable: a tool of a server, `builtin` among them.
+/// The name of a tool of a server, including `builtin`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ToolName {
     /// The server's name in the configuration.
@@ -159,7 +160,7 @@ pub struct ToolName {
 }
 
 impl ToolName {
-    /// Names `tool` of `server`.
+    /// Creates the name of `tool` on `server`.
     pub fn new(server: impl Into<Str>, tool: impl Into<Str>) -> Self {
         Self {
             server: server.into(),

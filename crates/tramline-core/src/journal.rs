@@ -1,8 +1,8 @@
-//! The journal: the ordered events of a run, and the only truth about it.
+//! The journal: the ordered events of a run, and the only source of truth about it.
 //!
-//! A run's state is a fold of these events ([`Run::apply`](crate::run::Run::apply)). A step that
-//! only computes is recorded once, when it is done; a step that calls out is announced first, so
-//! that after a crash nobody has to guess whether the call left.
+//! A run's state is a fold over these events ([`Run::apply`](crate::run::Run::apply)). A step that
+//! only computes is recorded once, when it finishes. A step that makes a call is recorded before
+//! the call is sent, so that after a crash the journal shows which calls may have been sent.
 
 use crate::authority::AnswerChannel;
 use crate::failure::Failure;
@@ -11,33 +11,36 @@ use crate::ids::{NodeIx, Seq, StepNo};
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
 
-mod begin;
 mod budget;
-mod content;
-mod guided;
-mod lines;
-mod proposed;
-mod words;
+mod codec;
+mod content_digest;
+mod pause;
+mod proposed_call;
+mod sop_event;
+mod started;
 
-pub use begin::{AgentRun, Break, Fork, Item, Parent, Policy, Started, Watch};
-pub use budget::{Budget, Spent};
-pub use content::{ContentDigest, DocumentRef, NoDigest, StoredDocument};
-pub(crate) use guided::operands_value;
-pub use guided::{
-    Asked, CallingStep, Guided, Moved, Note, Refused, RuleChecked, Stand, ToolAnswered, ToolCalled,
-    Way, Weighed,
+pub use budget::{Budget, BudgetPart};
+pub use codec::{
+    DecodeError, EVENT_BYTES_MAX, EventTooLarge, FirstEvent, decode, decode_first_event, encode,
+    encode_with_digests, skip_lines,
 };
-pub use lines::{
-    Beginning, EVENT_BYTES_MAX, TooLarge, Unreadable, decode, decode_beginning, encode,
-    encode_named, skip_lines,
+pub use content_digest::{ContentDigest, DocumentRef, InvalidDigest, StoredDocument};
+pub use pause::{Answer, EXPIRY, Outcome, Pause};
+pub use proposed_call::{Annotations, ProposedBatch, ProposedCall, SettingVersions};
+pub(crate) use sop_event::operands_value;
+pub use sop_event::{
+    CallingStep, CarriedCall, CarriedState, CheckedRule, GuardEvaluation, MoveKind, RefusedRequest,
+    RequestKind, SessionNote, SopMove, SopPosition, SopStarted, ToolAnswered, ToolCalled,
 };
-pub use proposed::{Annotations, ProposedBatch, ProposedCall};
-pub use words::{Answer, EXPIRY, Outcome, Pause};
+pub use started::{
+    AgentRun, BreakpointSet, FanOutItem, ForkOrigin, NodeBreakpoint, ParentStep, RunStarted,
+    SchedulePolicy,
+};
 
-/// One event with its place and time.
+/// An event with its position and time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its place, counted from 1 without gaps.
+    /// The position, counted from 1 without gaps.
     pub seq: Seq,
     /// When it happened, in milliseconds since 1970.
     pub at_ms: i64,
@@ -48,137 +51,142 @@ pub struct Entry {
 /// What can happen in a run. Closed: a new event must break the build where it matters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    /// The run began. Always the first event, and only the first.
-    Started(Box<Started>),
-    /// A process took the run over; what was open before is in doubt from here on.
+    /// The run started. Always the first event, and only the first.
+    Started(Box<RunStarted>),
+    /// A process took over the run; calls open at this point are in doubt.
     Resumed {
-        /// Which process.
+        /// The process that took over.
         by: Str,
     },
-    /// A call is about to leave.
+    /// A call is about to be sent.
     StepStarted {
-        /// Which step.
+        /// The step number.
         step: StepNo,
-        /// Where.
+        /// The node.
         node: NodeIx,
         /// The attempt, from 1.
         attempt: u32,
-        /// What it is called with.
+        /// The arguments of the call.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         arguments: Value,
-        /// Whether the call may be repeated when nobody knows if it happened.
+        /// Whether the call may be repeated when it is unknown whether it happened.
         repeatable: bool,
-        /// The item it is made for, if the call is spread over several.
+        /// The item it is made for, if the call fans out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        of: Option<Item>,
+        of: Option<FanOutItem>,
     },
-    /// A step's call is to be made once for each of these items.
-    Spread {
-        /// Which step.
+    /// A step fans out: its call is made once for each item.
+    #[serde(rename = "Spread")]
+    FannedOut {
+        /// The step number.
         step: StepNo,
-        /// Where.
+        /// The node.
         node: NodeIx,
         /// The items, an array.
         items: Value,
     },
-    /// Every item of a step is done: its output is the list of theirs.
-    Gathered {
-        /// Which step.
+    /// Every item of a step is finished: its output is the list of their outputs.
+    #[serde(rename = "Gathered")]
+    FannedIn {
+        /// The step number.
         step: StepNo,
-        /// Where.
+        /// The node.
         node: NodeIx,
     },
-    /// A step lets time pass.
+    /// A step waits for a point in time.
     Waiting {
-        /// Which step.
+        /// The step number.
         step: StepNo,
-        /// Where.
+        /// The node.
         node: NodeIx,
-        /// Until when, in milliseconds since 1970.
+        /// When the wait ends, in milliseconds since 1970.
         until_ms: i64,
     },
-    /// An attempt failed, and another one follows or somebody is asked.
+    /// An attempt failed, and a retry or a question to a person follows.
     AttemptFailed {
-        /// Which step.
+        /// The step number.
         step: StepNo,
-        /// Why.
+        /// Why it failed.
         failure: Failure,
-        /// How long to wait for the next attempt.
+        /// The backoff before the next attempt, in milliseconds.
         wait_ms: u64,
-        /// Whether the call may have happened and must not just be made again: somebody is asked.
+        /// Whether the call may have happened, so that a person must decide before it is repeated.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_doubt: bool,
     },
     /// A step succeeded.
     StepFinished {
-        /// Which step.
+        /// The step number.
         step: StepNo,
-        /// Where.
+        /// The node.
         node: NodeIx,
         /// The label it picked, if not the default one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<Str>,
-        /// What it gave.
+        /// The output.
         output: Value,
     },
-    /// A step failed for good.
+    /// A step failed after its last attempt.
     StepFailed {
-        /// Which step.
+        /// The step number.
         step: StepNo,
-        /// Where.
+        /// The node.
         node: NodeIx,
-        /// Why.
+        /// Why it failed.
         failure: Failure,
     },
-    /// The run asks something and waits for the answer.
+    /// The run paused and waits for an answer.
     Paused {
-        /// What it asks.
+        /// Why it paused.
         pause: Pause,
     },
-    /// Somebody answered.
+    /// A pause was answered.
     Answered {
-        /// The pause's place in the journal.
+        /// The position of the pause in the journal.
         pause: Seq,
-        /// What they said.
+        /// The answer.
         answer: Answer,
-        /// Who.
+        /// Who answered.
         by: Str,
-        /// Why.
+        /// The reason given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
-        /// By which channel; journals of earlier versions do not say.
+        /// The channel of the answer; journals written by earlier versions do not record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         via: Option<AnswerChannel>,
     },
-    /// Somebody said where the run is to halt, in place of what was said before.
-    Watched {
-        /// Where.
-        watch: Watch,
-        /// Who.
+    /// The breakpoints were replaced.
+    #[serde(rename = "Watched")]
+    BreakpointsSet {
+        /// The new breakpoints.
+        watch: BreakpointSet,
+        /// Who set them.
         by: Str,
     },
     /// The graph was extended.
-    Amended {
-        /// By what.
+    #[serde(rename = "Amended")]
+    GraphExtended {
+        /// The nodes and edges added.
         patch: Patch,
-        /// By whom.
+        /// Who extended it.
         by: Str,
     },
-    /// A guided run began. Always the first event, and only the first.
-    Guided(Box<Guided>),
-    /// A guided run moved to a node.
-    Moved(Box<Moved>),
-    /// Something was written down in a guided run.
-    Noted(Box<Note>),
-    /// A call of a guided run is about to leave.
+    /// An SOP session started. Always the first event, and only the first.
+    #[serde(rename = "Guided")]
+    SopStarted(Box<SopStarted>),
+    /// An SOP session moved to a node.
+    Moved(Box<SopMove>),
+    /// An SOP session recorded slots or tasks.
+    Noted(Box<SessionNote>),
+    /// A call of an SOP session is about to be sent.
     ToolCalled(Box<ToolCalled>),
-    /// A call of a guided run is over.
+    /// A call of an SOP session finished.
     ToolAnswered(Box<ToolAnswered>),
-    /// Something was asked of a guided run and not done.
-    Refused(Box<Refused>),
+    /// An SOP session refused a move or a call.
+    Refused(Box<RefusedRequest>),
     /// The run ended. Always the last event.
     Finished {
-        /// How.
+        /// How it ended.
         outcome: Outcome,
     },
 }

@@ -1,10 +1,10 @@
-//! The layers of a graph without cycles: what can run together, and how many rounds that makes.
+//! The layers of an acyclic graph: which nodes can run together, and how many layers there are.
 
 use crate::graph::Graph;
 use crate::ids::NodeIx;
 use crate::workflow::Action;
 
-/// The layer of each node: the longest way to it from where a run begins.
+/// The layer of each node: the length of the longest path to it from a start node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layers {
     of: Vec<u32>,
@@ -12,25 +12,27 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// The layers of a graph; none if it has a cycle, since its rounds are known only at run time.
+    /// The layers of a graph. `None` if it has a cycle, because its layers are only known at run
+    /// time.
     ///
-    /// The entry is no layer of its own: what hangs on it comes first, as in a layered run.
+    /// The entry is not a layer of its own: the nodes after it are in the first layer, as in a
+    /// layered run.
     pub fn of(graph: &Graph) -> Option<Self> {
         let nodes = || (0..graph.len() as u32).map(NodeIx);
         let mut missing = vec![0u32; graph.len()];
-        for out in nodes().flat_map(|at| graph.outs(at)) {
-            missing[out.to.at()] += 1;
+        for out in nodes().flat_map(|at| graph.out_edges(at)) {
+            missing[out.to.index()] += 1;
         }
         let mut of = vec![0u32; graph.len()];
-        let mut ready: Vec<NodeIx> = nodes().filter(|at| missing[at.at()] == 0).collect();
+        let mut ready: Vec<NodeIx> = nodes().filter(|at| missing[at.index()] == 0).collect();
         let (mut done, mut count) = (0, 0);
         while let Some(at) = ready.pop() {
             done += 1;
             let is_entry = graph.node(at).action == Action::Entry;
-            let after = of[at.at()] + u32::from(!is_entry);
+            let after = of[at.index()] + u32::from(!is_entry);
             count = count.max(after);
-            for out in graph.outs(at) {
-                let to = out.to.at();
+            for out in graph.out_edges(at) {
+                let to = out.to.index();
                 of[to] = of[to].max(after);
                 missing[to] -= 1;
                 if missing[to] == 0 {
@@ -43,10 +45,10 @@ impl Layers {
 
     /// The layer of a node, from 0.
     pub fn layer(&self, node: NodeIx) -> u32 {
-        self.of.get(node.at()).copied().unwrap_or_default()
+        self.of.get(node.index()).copied().unwrap_or_default()
     }
 
-    /// How many layers there are.
+    /// The number of layers.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -55,7 +57,7 @@ impl Layers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::{Edge, Node, Unhandled, Workflow};
+    use crate::workflow::{Edge, Node, UnhandledFailure, Workflow};
     use std::time::{Duration, Instant};
     use tramline_expr::Value;
 
@@ -76,7 +78,7 @@ mod tests {
                 .iter()
                 .map(|(from, to)| Edge::new(*from, *to))
                 .collect(),
-            unhandled: Unhandled::SkipsDependents,
+            unhandled: UnhandledFailure::SkipsDependents,
             input_schema: Some(Value::Bool(true)),
             ..Workflow::default()
         };

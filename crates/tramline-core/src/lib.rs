@@ -1,43 +1,43 @@
-//! What a workflow means: graph, journal, run, and the decision what comes next.
+//! The model of a workflow: graph, journal, run, and the decision about what to do next.
 //!
-//! Pure: nothing here reads a clock, a file or the network, and nothing is async. The crate may
-//! not know how a step is carried out, only what follows from its having been.
+//! Everything here is pure: nothing reads a clock, a file or the network, and nothing is async. The
+//! crate must not know how a step is performed, only what follows once it has been.
 
 pub mod authority;
+pub mod branch_explanation;
 pub mod compare;
 mod cycles;
-pub mod difference;
-pub mod explained;
+pub mod diagram;
+pub mod event_summary;
+pub mod explanation;
 pub mod failure;
 pub mod flaw;
 pub mod formats;
 pub mod graph;
-pub mod headline;
 pub mod ids;
+pub mod inspect;
 pub mod journal;
 pub mod layers;
-pub mod look;
-pub mod navigate;
 pub mod next;
-pub mod picture;
-pub mod question;
+pub mod pause_view;
 pub mod run;
 pub mod schema;
 pub mod scope;
-pub mod settings;
+pub mod setting_references;
+pub mod snapshot;
 pub mod sop;
+pub mod sop_history;
+pub mod sop_session;
 pub mod step;
-pub mod stood;
 pub mod text;
+pub mod text_diff;
 pub mod timeline;
 pub mod todo;
 pub mod trace;
-pub mod upstream;
-pub mod walked;
-pub mod why;
+pub mod trace_context;
 pub mod workflow;
 
-/// The expression languages, for whoever evaluates outside of a run.
+/// The expression languages, for evaluating expressions outside a run.
 pub mod expr {
     pub use tramline_expr::{
         Explanation, ExprError, Expression, Host, HostFunctions, Limits, Rule, RuleError,

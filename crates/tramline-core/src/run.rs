@@ -1,150 +1,156 @@
-//! A run's state: nothing but the fold of its journal.
+//! The state of a run: a fold over its journal.
 //!
-//! Applying an event costs the same at a run's end as at its beginning. An event that cannot
-//! follow what came before is an error value, never a panic and never half applied.
+//! Applying an event costs the same at the end of a run as at its start. An event that cannot
+//! follow its predecessors is an error value; it never panics and is never partly applied.
 
 use crate::graph::{Graph, Problem};
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
-use crate::journal::{Budget, Entry, Event, Item, Outcome, Pause, ProposedCall, Started};
+use crate::journal::{
+    Budget, Entry, Event, FanOutItem, Outcome, Pause, ProposedCall, RunStarted, SettingVersions,
+};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
 
-mod exact;
-mod flow;
+mod active_time;
+mod breakpoints;
+mod event_check;
+mod external_events;
+mod fan_out;
 mod history;
-mod items;
-mod rest;
-mod steps;
-mod watch;
-mod words;
+mod step_events;
+mod tokens;
 
-use flow::Flow;
-pub use flow::{Approval, Token};
-use history::History;
-pub(crate) use items::Spread;
-use rest::Active;
-pub(crate) use steps::failure_value;
-pub(crate) use watch::{Condition, Watching};
+use active_time::ActiveTime;
+pub(crate) use breakpoints::{BreakCondition, CompiledBreakpoints};
+pub(crate) use fan_out::FanOut;
+use history::VisitHistory;
+pub(crate) use step_events::failure_value;
+use tokens::TokenFlow;
+pub use tokens::{Approval, Token};
 
-/// One execution of a graph, as its journal tells it.
+/// One execution of a graph, as recorded in its journal.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its name.
+    /// The id.
     pub id: RunId,
-    /// What it runs, with all patches so far.
+    /// The graph, with all patches so far.
     pub graph: Arc<Graph>,
-    /// How it began.
-    pub started: Arc<Started>,
-    /// When it began.
+    /// How it started.
+    pub started: Arc<RunStarted>,
+    /// When it started.
     pub started_ms: i64,
-    /// The last event applied.
+    /// The position of the last event applied.
     pub seq: Seq,
-    /// When that happened.
+    /// When that event happened.
     pub updated_ms: i64,
     /// How it ended, if it has.
     pub outcome: Option<Outcome>,
-    /// Steps that have begun and not ended.
-    pub open: BTreeMap<StepNo, Open>,
-    /// Questions that wait for an answer, by their place in the journal.
+    /// Steps that have started and not ended.
+    pub open_steps: BTreeMap<StepNo, OpenStep>,
+    /// Open pauses, by their position in the journal.
     pub pauses: BTreeMap<Seq, Pause>,
-    /// How many steps were decided, those of single items among them.
-    pub steps: StepNo,
-    /// How many of them were for single items.
-    pub items: StepNo,
-    /// How many calls left, repetitions among them.
-    pub calls: u64,
-    /// How many tokens models have read and written for it.
-    pub tokens: u64,
-    /// What it may use before it asks, with all extensions so far: the smaller of its caller's
-    /// budget and the operator's.
+    /// The number of steps decided, including those of fan-out items.
+    pub step_count: StepNo,
+    /// The number of steps for fan-out items.
+    pub item_count: StepNo,
+    /// The number of calls sent, including retries.
+    pub call_count: u64,
+    /// The number of model tokens used.
+    pub model_tokens: u64,
+    /// What it may use before it pauses, with all extensions so far: the smaller of the caller's
+    /// and the operator's budget.
     pub budget: Budget,
-    /// The budget that its caller gave it, with all extensions so far.
+    /// The caller's budget, with all extensions so far.
     caller_budget: Budget,
-    /// The budget that the operator gave it, with all extensions so far.
+    /// The operator's budget, with all extensions so far.
     operator_budget: Budget,
     pub(crate) scope: Value,
-    pub(crate) history: History,
-    pub(crate) flow: Flow,
-    pub(crate) layer: Layer,
-    pub(crate) verdict: Option<Outcome>,
-    /// Steps whose call is made for each of several items.
-    pub(crate) spreads: BTreeMap<StepNo, Spread>,
-    /// Where it is to halt, if anybody said so.
-    pub(crate) watching: Option<Box<Watching>>,
-    /// Outputs that somebody gave for visits that are about to begin.
-    pub(crate) given: Vec<(NodeIx, Value)>,
-    /// Calls that somebody agreed to and that are about to be made, by the place of the question.
-    pub(crate) agreed: BTreeMap<Seq, Box<ProposedCall>>,
-    /// Tokens that somebody was asked about, by the place of the question.
-    asked: BTreeMap<Seq, Token>,
-    /// The question about its budget that stands: until it is answered nothing begins.
-    pub(crate) stalled: Option<Seq>,
-    active: Active,
-    /// Every visit's node and label, for rebuilding the flow when the graph grows.
-    trail: Vec<(NodeIx, Str, Option<u32>)>,
+    pub(crate) history: VisitHistory,
+    pub(crate) flow: TokenFlow,
+    pub(crate) layer: LayerState,
+    pub(crate) pending_outcome: Option<Outcome>,
+    /// The open fan-out steps.
+    pub(crate) fan_outs: BTreeMap<StepNo, FanOut>,
+    /// The breakpoints, if any are set.
+    pub(crate) breakpoints: Option<Box<CompiledBreakpoints>>,
+    /// Outputs given in answers for visits that are about to start.
+    pub(crate) given_outputs: Vec<(NodeIx, Value)>,
+    /// Approved calls that are about to be made, by the position of the pause.
+    pub(crate) approved_calls: BTreeMap<Seq, Box<ProposedCall>>,
+    /// Tokens held back by a pause, by the position of the pause.
+    held_tokens: BTreeMap<Seq, Token>,
+    /// The open budget pause: nothing starts until it is answered.
+    pub(crate) budget_pause: Option<Seq>,
+    active_time: ActiveTime,
+    /// The node and label of every visit, for rebuilding the flow when the graph is extended.
+    visit_trail: Vec<(NodeIx, Str, Option<u32>)>,
 }
 
-/// A step that has begun and not ended.
+/// A step that has started and not ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Open {
-    /// Where.
+pub struct OpenStep {
+    /// The node.
     pub node: NodeIx,
-    /// Its latest attempt, from 1.
+    /// The latest attempt, from 1.
     pub attempt: u32,
-    /// What it is called with.
+    /// The arguments of the call.
     pub arguments: Value,
-    /// Whether it may be repeated when nobody knows if it happened.
+    /// Whether the call may be repeated when it is unknown whether it happened.
     pub repeatable: bool,
-    /// The item it is made for, if the call is spread over several.
-    pub of: Option<Item>,
-    /// How many of its attempts have failed.
-    pub failed: u32,
-    /// What was agreed to before it began.
+    /// The item it is made for, if the call fans out.
+    pub item: Option<FanOutItem>,
+    /// The number of failed attempts.
+    pub failed_attempts: u32,
+    /// The approval given before it started.
     pub approval: Approval,
-    /// How it stands.
-    pub stage: Stage,
+    /// The versions of the settings that its call was approved with, if it was approved.
+    pub approved_settings: Option<SettingVersions>,
+    /// Whether an agent, and not a person, decided to repeat it while it was in doubt.
+    pub is_relayed_retry: bool,
+    /// The stage of the step.
+    pub stage: StepStage,
 }
 
-/// How an open step stands.
+/// The stage of an open step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The process that drives the run has it in hand.
+pub enum StepStage {
+    /// The driving process is performing it.
     Calling,
-    /// The last attempt failed and the next one is due after a wait.
-    Resting,
-    /// The process that had it is gone, or its server was lost after the call had left: the call may
-    /// have happened.
-    Adrift,
-    /// Somebody must say what to do about it.
-    Doubted,
-    /// It is to be called again now.
-    Again,
-    /// It lets time pass until then, in milliseconds since 1970.
+    /// The last attempt failed; the next one follows after the backoff.
+    Backoff,
+    /// The process that performed it is gone, or its server was lost after the call was sent: the
+    /// call may have happened.
+    Orphaned,
+    /// A person must decide what to do about it.
+    AwaitingDecision,
+    /// It is due to be called again.
+    RetryDue,
+    /// It waits until this time, in milliseconds since 1970.
     Sleeping(i64),
 }
 
-/// Where a layered run stands.
+/// The current layer of a layered run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Layer {
+pub(crate) struct LayerState {
     pub(crate) index: u32,
-    /// How many of the ready tokens belong to the current layer.
+    /// How many ready tokens belong to the current layer.
     pub(crate) left: usize,
-    /// Whether a task of the current layer failed and no edge handles it.
+    /// Whether a task of the current layer failed without an error edge.
     pub(crate) failed: bool,
 }
 
-/// An event that cannot follow what came before it.
+/// An event that cannot follow the events before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Illegal {
-    /// Which event.
+pub struct InvalidEvent {
+    /// The position of the event.
     pub seq: Seq,
-    /// Why it cannot.
+    /// Why it is invalid.
     pub message: String,
 }
 
-impl fmt::Display for Illegal {
+impl fmt::Display for InvalidEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -154,25 +160,24 @@ impl fmt::Display for Illegal {
     }
 }
 
-impl std::error::Error for Illegal {}
+impl std::error::Error for InvalidEvent {}
 
 impl Run {
     /// A run at its first event.
     ///
-    /// Fails only over what it says of halting: the graph was checked before.
-    pub fn begin(
+    /// Fails only if the breakpoints are invalid: the graph has already been checked.
+    pub fn start(
         id: RunId,
         graph: Arc<Graph>,
-        started: Started,
+        started: RunStarted,
         at_ms: i64,
-    ) -> Result<Self, Illegal> {
+    ) -> Result<Self, InvalidEvent> {
         let watching = match &started.watch {
             None => None,
-            Some(watch) => {
-                Watching::over(&graph, watch).map_err(|message| Illegal { seq: 1, message })?
-            }
+            Some(watch) => CompiledBreakpoints::compile(&graph, watch)
+                .map_err(|message| InvalidEvent { seq: 1, message })?,
         };
-        let flow = Flow::begin(&graph);
+        let flow = TokenFlow::start(&graph);
         let caller_budget = started.budget.unwrap_or_default();
         let operator_budget = started.operator_budget.unwrap_or_default();
         Ok(Self {
@@ -181,43 +186,43 @@ impl Run {
             seq: 1,
             updated_ms: at_ms,
             outcome: None,
-            open: BTreeMap::new(),
+            open_steps: BTreeMap::new(),
             pauses: BTreeMap::new(),
-            steps: 0,
-            items: 0,
-            calls: 0,
-            tokens: 0,
-            budget: caller_budget.lesser(&operator_budget),
+            step_count: 0,
+            item_count: 0,
+            call_count: 0,
+            model_tokens: 0,
+            budget: caller_budget.min(&operator_budget),
             caller_budget,
             operator_budget,
             scope: Map::with_capacity(graph.len().min(1024)).into(),
-            history: History::new(graph.len()),
-            layer: Layer {
+            history: VisitHistory::new(graph.len()),
+            layer: LayerState {
                 index: 0,
                 left: flow.ready.len(),
                 failed: false,
             },
             flow,
-            verdict: None,
-            spreads: BTreeMap::new(),
-            watching,
-            given: Vec::new(),
-            agreed: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            stalled: None,
-            active: Active::since(at_ms),
-            trail: Vec::new(),
+            pending_outcome: None,
+            fan_outs: BTreeMap::new(),
+            breakpoints: watching,
+            given_outputs: Vec::new(),
+            approved_calls: BTreeMap::new(),
+            held_tokens: BTreeMap::new(),
+            budget_pause: None,
+            active_time: ActiveTime::since(at_ms),
+            visit_trail: Vec::new(),
             graph,
             started: Arc::new(started),
         })
     }
 
-    /// Folds a whole journal. `graphs` builds (or finds) the graph of the first event's workflow.
+    /// Folds a whole journal. `graphs` builds or finds the graph for the first event's workflow.
     pub fn fold(
         id: RunId,
         entries: impl IntoIterator<Item = Entry>,
-        graphs: impl FnOnce(&Started) -> Result<Arc<Graph>, Vec<Problem>>,
-    ) -> Result<Self, Illegal> {
+        graphs: impl FnOnce(&RunStarted) -> Result<Arc<Graph>, Vec<Problem>>,
+    ) -> Result<Self, InvalidEvent> {
         let mut entries = entries.into_iter();
         let Some(Entry {
             seq: 1,
@@ -225,16 +230,16 @@ impl Run {
             event: Event::Started(started),
         }) = entries.next()
         else {
-            let message = "a journal begins with Started".to_owned();
-            return Err(Illegal { seq: 1, message });
+            let message = "a journal must begin with Started".to_owned();
+            return Err(InvalidEvent { seq: 1, message });
         };
-        let graph = graphs(&started).map_err(|problems| Illegal {
+        let graph = graphs(&started).map_err(|problems| InvalidEvent {
             seq: 1,
             message: problems
                 .first()
                 .map_or_else(String::new, |first| first.message.clone()),
         })?;
-        let mut run = Self::begin(id, graph, *started, at_ms)?;
+        let mut run = Self::start(id, graph, *started, at_ms)?;
         for entry in entries {
             run.apply(&entry)?;
         }
@@ -242,8 +247,8 @@ impl Run {
     }
 
     /// Applies the next event.
-    pub fn apply(&mut self, entry: &Entry) -> Result<(), Illegal> {
-        let illegal = |message: String| Illegal {
+    pub fn apply(&mut self, entry: &Entry) -> Result<(), InvalidEvent> {
+        let illegal = |message: String| InvalidEvent {
             seq: entry.seq,
             message,
         };
@@ -253,20 +258,20 @@ impl Run {
         if self.outcome.is_some() {
             return Err(illegal("the run has ended".into()));
         }
-        self.change(entry).map_err(illegal)?;
-        self.tick(entry.at_ms);
+        self.apply_event(entry).map_err(illegal)?;
+        self.update_clock(entry.at_ms);
         self.seq = entry.seq;
         self.updated_ms = entry.at_ms;
         Ok(())
     }
 
-    fn change(&mut self, entry: &Entry) -> Result<(), String> {
+    fn apply_event(&mut self, entry: &Entry) -> Result<(), String> {
         match &entry.event {
-            Event::Started(_) => return Err("a run begins once".into()),
-            Event::Resumed { .. } => self.taken_over(),
+            Event::Started(_) => return Err("the run has already started".into()),
+            Event::Resumed { .. } => self.apply_take_over(),
             Event::StepStarted { .. } => self.step_started(&entry.event)?,
-            Event::Spread { step, node, items } => self.spread(*step, *node, items)?,
-            Event::Gathered { step, node } => self.gathered(*step, *node)?,
+            Event::FannedOut { step, node, items } => self.start_fan_out(*step, *node, items)?,
+            Event::FannedIn { step, node } => self.finish_fan_out(*step, *node)?,
             Event::Waiting {
                 step,
                 node,
@@ -275,12 +280,12 @@ impl Run {
             Event::AttemptFailed { step, in_doubt, .. } => {
                 let open = self.open_step(*step)?;
                 open.stage = match in_doubt {
-                    true => Stage::Adrift,
-                    false => Stage::Resting,
+                    true => StepStage::Orphaned,
+                    false => StepStage::Backoff,
                 };
-                // Whoever takes the run over must ask too.
+                // A process that takes over the run must ask too.
                 open.repeatable &= !in_doubt;
-                open.failed += 1;
+                open.failed_attempts += 1;
             }
             Event::StepFinished {
                 step,
@@ -289,8 +294,8 @@ impl Run {
                 output,
             } => {
                 self.count_tokens(*node, output);
-                match self.enter(*step, *node)? {
-                    Some(item) => self.item_done(item, output.clone())?,
+                match self.take_step(*step, *node)? {
+                    Some(item) => self.finish_item(item, output.clone())?,
                     None => self.step_ended(*node, label.as_ref(), output.clone()),
                 }
             }
@@ -298,36 +303,38 @@ impl Run {
                 step,
                 node,
                 failure,
-            } => match self.enter(*step, *node)? {
-                Some(item) => self.item_failed(item, failure)?,
+            } => match self.take_step(*step, *node)? {
+                Some(item) => self.fail_item(item, failure)?,
                 None => self.step_failed(*node, failure),
             },
-            Event::Paused { pause } => self.paused(entry, pause)?,
-            Event::Answered { .. } => self.answered(entry)?,
-            Event::Watched { watch, .. } => self.watching = Watching::over(&self.graph, watch)?,
-            Event::Amended { patch, .. } => self.amended(patch)?,
-            Event::Guided(_)
+            Event::Paused { pause } => self.apply_pause(entry, pause)?,
+            Event::Answered { .. } => self.apply_answer(entry)?,
+            Event::BreakpointsSet { watch, .. } => {
+                self.breakpoints = CompiledBreakpoints::compile(&self.graph, watch)?
+            }
+            Event::GraphExtended { patch, .. } => self.apply_patch(patch)?,
+            Event::SopStarted(_)
             | Event::Moved(_)
             | Event::Noted(_)
             | Event::ToolCalled(_)
             | Event::ToolAnswered(_)
-            | Event::Refused(_) => return Err("it belongs to a guided run".to_owned()),
+            | Event::Refused(_) => return Err("it belongs to an SOP session".to_owned()),
             Event::Finished { outcome } => {
                 self.outcome = Some(outcome.clone());
-                self.open.clear();
+                self.open_steps.clear();
                 self.pauses.clear();
-                self.spreads.clear();
+                self.fan_outs.clear();
             }
         }
         Ok(())
     }
 
-    /// What every node gave last, by its id.
+    /// The latest output of every node, by id.
     pub fn outputs(&self) -> &Value {
         &self.scope
     }
 
-    /// The visit that ended last.
+    /// The last finished visit.
     pub(crate) fn last_visit(&self) -> Option<u32> {
         self.history.last()
     }
@@ -342,17 +349,29 @@ impl Run {
         self.flow.ready.iter().map(|token| token.node)
     }
 
-    /// The visit of a node that nobody has agreed to yet, if one is about to begin.
+    /// The approved call that a visit is about to make, if it was approved.
+    pub fn approved_call(&self, token: &Token) -> Option<&ProposedCall> {
+        let call = self.approved_calls.get(&token.clearance.approved_pause);
+        call.map(Box::as_ref)
+    }
+
+    /// The approved call of the next visit of a node.
+    pub(crate) fn next_approved_call(&self, node: NodeIx) -> Option<&ProposedCall> {
+        let next = self.flow.ready.iter().find(|token| token.node == node);
+        self.approved_call(next?)
+    }
+
+    /// The next visit of a node that has no approval yet, if one is about to start.
     pub fn unapproved(&self, node: NodeIx) -> Option<Token> {
         let mut ready = self.flow.ready.iter();
         ready
-            .find(|token| token.node == node && token.leave.approval == Approval::None)
+            .find(|token| token.node == node && token.clearance.approval == Approval::None)
             .copied()
     }
 
-    /// The visit before the one that is asked about, that comes next, or that would.
+    /// The visit before the one that is paused, or else that comes next.
     pub(crate) fn seen_from(&self) -> Option<u32> {
-        let token = self.asked.values().next().or(self.flow.ready.front());
+        let token = self.held_tokens.values().next().or(self.flow.ready.front());
         token.map_or_else(|| self.last_visit(), |token| token.from)
     }
 }

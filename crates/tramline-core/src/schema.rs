@@ -1,63 +1,65 @@
-//! JSON Schema: whether a value is what a workflow takes or gives.
+//! JSON Schema validation of inputs and results.
 //!
-//! Most schemas in workflows say little: an object, its properties, their types. Those are checked
-//! here directly, with nothing to compile and nothing to convert, so that a process that runs one
-//! graph does not pay for a validator. All others go to one.
+//! Most schemas in workflows are simple: an object, its properties, their types. Those are checked
+//! here directly, without compiling or converting anything, so that a process that runs one graph
+//! does not pay for a validator. All others use the full validator.
 
 use jsonschema::PatternOptions;
 use serde_json::Value as Json;
 use std::fmt;
 use std::sync::OnceLock;
-use tramline_expr::{LongWork, Value};
+use tramline_expr::{Offload, Value};
 
-mod plain;
-mod plan;
-mod reference;
-mod work;
+mod check_cost;
+mod cost_graph;
+mod references;
+mod simple;
 
-use plan::Plan;
-pub use plan::{SCHEMA_APPLICATIONS_MAX, SCHEMA_DEPTH_MAX, SCHEMA_PATTERNS_MAX, SUBSCHEMAS_MAX};
-use work::Effort;
-pub use work::{SCHEMA_WORK_INLINE_MAX, SCHEMA_WORK_MAX};
+use check_cost::CheckEffort;
+pub use check_cost::{SCHEMA_WORK_INLINE_MAX, SCHEMA_WORK_MAX};
+use cost_graph::SchemaCostGraph;
+pub use cost_graph::{
+    SCHEMA_APPLICATIONS_MAX, SCHEMA_DEPTH_MAX, SCHEMA_PATTERNS_MAX, SUBSCHEMAS_MAX,
+};
 
-/// So many faults of one value are told: enough to mend a call in one go.
-const FAULTS_MAX: usize = 20;
-/// Messages about a value are cut here, in characters: some quote the whole value.
+/// Errors reported per value; enough to fix a call in one go.
+const ERRORS_MAX: usize = 20;
+/// Characters of an error message; some messages quote the whole value.
 const MESSAGE_CHARS_MAX: usize = 300;
 
-/// Steps back that one match of a pattern may take; patterns that look around or refer back can need
+/// Backtracking steps per pattern match; patterns with look-around or back-references can need
 /// exponentially many.
 const BACKTRACKS_MAX: usize = 10_000;
-/// Bytes that one pattern may be compiled to.
+/// Bytes of one compiled pattern; bounds memory.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 
-/// The types there are, for those who wrote another.
+/// The known types, for messages about an unknown one.
 const TYPES: &str = "null, boolean, integer, number, string, array and object";
 
 /// Checks values against one schema.
-pub struct Checker(Kind);
+pub struct Checker(CheckerKind);
 
-enum Kind {
-    Plain(plain::Schema),
-    Full(Box<Full>),
+enum CheckerKind {
+    Plain(simple::SimpleSchema),
+    Full(Box<FullChecker>),
 }
 
-/// A schema that needs a validator.
-struct Full {
+/// A schema that needs the full validator.
+struct FullChecker {
     validator: jsonschema::Validator,
-    plan: Plan,
+    plan: SchemaCostGraph,
 }
 
-/// Why something is not a schema.
+/// Why a value is not a valid schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadSchema {
-    /// Where in the schema, as a JSON pointer.
+pub struct InvalidSchema {
+    /// The location in the schema, as a JSON pointer.
     pub pointer: String,
     /// What is wrong there.
     pub message: String,
 }
 
-impl fmt::Display for BadSchema {
+impl fmt::Display for InvalidSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.pointer.as_str() {
             "" => f.write_str(&self.message),
@@ -66,21 +68,20 @@ impl fmt::Display for BadSchema {
     }
 }
 
-impl std::error::Error for BadSchema {}
+impl std::error::Error for InvalidSchema {}
 
-/// What is wrong with a value: each time where (a JSON pointer) and what.
-pub type Faults = Vec<(String, String)>;
+/// Validation errors: JSON pointers with messages.
+pub type SchemaErrors = Vec<(String, String)>;
 
 impl Checker {
-    /// Makes ready to check against a schema, if it is one. Schemas outside the document are not
-    /// fetched.
-    pub fn new(schema: &Value) -> Result<Self, BadSchema> {
-        if let Some(plain) = plain::Schema::read(schema) {
-            return Ok(Self(Kind::Plain(plain)));
+    /// Compiles a schema. Schemas outside the document are not fetched.
+    pub fn new(schema: &Value) -> Result<Self, InvalidSchema> {
+        if let Some(plain) = simple::SimpleSchema::read(schema) {
+            return Ok(Self(CheckerKind::Plain(plain)));
         }
         let json = Json::from(schema);
-        // Before anything is compiled: compiling unfolds some references too.
-        let plan = Plan::of(&json).map_err(|message| BadSchema {
+        // Checked before compiling, because compiling also unfolds some references.
+        let plan = SchemaCostGraph::of(&json).map_err(|message| InvalidSchema {
             pointer: String::new(),
             message,
         })?;
@@ -91,30 +92,31 @@ impl Checker {
         jsonschema::options()
             .with_pattern_options(patterns)
             .build(&json)
-            .map(|validator| Self(Kind::Full(Box::new(Full { validator, plan }))))
+            .map(|validator| Self(CheckerKind::Full(Box::new(FullChecker { validator, plan }))))
             .map_err(|error| {
                 let pointer = error.instance_path().as_str().to_owned();
                 let message = match pointer.ends_with("/type") {
-                    true => format!("{} is no type; types are {TYPES}", error.instance()),
+                    true => format!("{} is not a type; types are {TYPES}", error.instance()),
                     false => error.to_string(),
                 };
-                BadSchema {
+                InvalidSchema {
                     pointer,
-                    message: cut(&message),
+                    message: truncate(&message),
                 }
             })
     }
 
-    /// Checks a value where it is asked for, however long that takes.
-    pub fn check(&self, value: &Value) -> Result<(), Faults> {
-        self.check_by(value, |work| work())
+    /// Checks a value on the current thread, however long that takes.
+    pub fn check(&self, value: &Value) -> Result<(), SchemaErrors> {
+        self.check_with(value, |work| work())
     }
 
-    /// Checks a value. What takes long is done by `long`; what takes too long is refused.
-    pub fn check_by(&self, value: &Value, long: LongWork) -> Result<(), Faults> {
+    /// Checks a value. Long checks run through `long`; checks that would take too long are
+    /// rejected.
+    pub fn check_with(&self, value: &Value, long: Offload) -> Result<(), SchemaErrors> {
         let faults = match &self.0 {
-            Kind::Plain(schema) => schema.faults(value),
-            Kind::Full(full) => full.faults(value, long),
+            CheckerKind::Plain(schema) => schema.errors(value),
+            CheckerKind::Full(full) => full.errors(value, long),
         };
         if faults.is_empty() {
             Ok(())
@@ -123,35 +125,35 @@ impl Checker {
         }
     }
 
-    /// Whether the schema needed no compiling.
+    /// Whether the schema is handled without the full validator.
     pub fn is_plain(&self) -> bool {
-        matches!(self.0, Kind::Plain(_))
+        matches!(self.0, CheckerKind::Plain(_))
     }
 }
 
-impl Full {
-    fn faults(&self, value: &Value, long: LongWork) -> Faults {
+impl FullChecker {
+    fn errors(&self, value: &Value, long: Offload) -> SchemaErrors {
         let json = Json::from(value);
         match self.plan.effort(&json) {
-            Effort::Small if self.validator.is_valid(&json) => Vec::new(),
-            Effort::Small => {
-                let errors = self.validator.iter_errors(&json).take(FAULTS_MAX);
-                errors.map(|error| fault(&error)).collect()
+            CheckEffort::Small if self.validator.is_valid(&json) => Vec::new(),
+            CheckEffort::Small => {
+                let errors = self.validator.iter_errors(&json).take(ERRORS_MAX);
+                errors.map(|error| schema_error(&error)).collect()
             }
-            Effort::Large => {
+            CheckEffort::Large => {
                 let mut faults = Vec::new();
-                long(&mut || faults = self.large_faults(&json));
+                long(&mut || faults = self.large_value_errors(&json));
                 faults
             }
         }
     }
 
-    /// What is wrong with a large value: the first fault alone, since all of them could take as much
-    /// room again as the value.
-    fn large_faults(&self, json: &Json) -> Faults {
+    /// Checks a large value. Only the first error is reported, because all of them could take as
+    /// much memory as the value.
+    fn large_value_errors(&self, json: &Json) -> SchemaErrors {
         if self.plan.is_within(json, SCHEMA_WORK_MAX) {
             let first = self.validator.validate(json).err();
-            return first.iter().map(fault).collect();
+            return first.iter().map(schema_error).collect();
         }
         let message = format!(
             "the value is too large for its schema: the check would take more than \
@@ -162,9 +164,9 @@ impl Full {
     }
 }
 
-fn fault(error: &jsonschema::ValidationError<'_>) -> (String, String) {
+fn schema_error(error: &jsonschema::ValidationError<'_>) -> (String, String) {
     let pointer = error.instance_path().as_str().to_owned();
-    (pointer, cut(&error.to_string()))
+    (pointer, truncate(&error.to_string()))
 }
 
 impl fmt::Debug for Checker {
@@ -175,49 +177,49 @@ impl fmt::Debug for Checker {
     }
 }
 
-fn cut(message: &str) -> String {
+fn truncate(message: &str) -> String {
     match message.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &message[..at]),
         None => message.to_owned(),
     }
 }
 
-/// What is wrong with a value, a sentence each; nothing where there is no checker.
-pub(crate) fn verdict(
+/// Checks a value and returns a sentence per error; without a checker every value is valid.
+pub(crate) fn check_optional(
     checker: Option<&Checker>,
     value: &Value,
-    long: LongWork,
+    long: Offload,
 ) -> Result<(), Vec<String>> {
     let sentence = |(pointer, message): (String, String)| match pointer.as_str() {
         "" => message,
         pointer => format!("{pointer}: {message}"),
     };
     checker
-        .map_or(Ok(()), |checker| checker.check_by(value, long))
+        .map_or(Ok(()), |checker| checker.check_with(value, long))
         .map_err(|faults| faults.into_iter().map(sentence).collect())
 }
 
-/// A checker made when it is first needed; none where there is no schema, or none that is one.
+/// A checker compiled on first use; `None` if there is no schema or it is invalid.
 #[derive(Debug, Default)]
-pub(crate) struct Lazy(OnceLock<Option<Checker>>);
+pub(crate) struct LazyChecker(OnceLock<Option<Checker>>);
 
-impl Lazy {
+impl LazyChecker {
     pub(crate) fn get(&self, schema: Option<&Value>) -> Option<&Checker> {
         self.0
             .get_or_init(|| schema.and_then(|schema| Checker::new(schema).ok()))
             .as_ref()
     }
 
-    /// Keeps a checker that was made already.
+    /// Stores a checker that has already been compiled.
     pub(crate) fn keep(&self, made: Option<Checker>) {
         if made.is_some() {
-            // Whoever came first made the same.
+            // A checker that was stored first is equal.
             let _ = self.0.set(made);
         }
     }
 }
 
 #[cfg(test)]
-mod bound_tests;
+mod limit_tests;
 #[cfg(test)]
 mod tests;

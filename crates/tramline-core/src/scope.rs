@@ -1,11 +1,11 @@
-//! What an expression may see: every node's latest output, and the history functions.
+//! What an expression can access: every node's latest output, and the history functions.
 
 use crate::run::Run;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use tramline_expr::{Host, HostFunctions, Value};
 
-/// The functions by which an expression looks back over its run.
+/// The functions with which an expression accesses the history of its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HistoryFunction {
     PreviousNode,
@@ -27,32 +27,32 @@ impl HistoryFunction {
     }
 }
 
-/// The names that expressions are compiled with.
+/// The host functions that expressions are compiled with.
 pub fn functions() -> &'static HostFunctions {
     static FUNCTIONS: OnceLock<HostFunctions> = OnceLock::new();
     FUNCTIONS.get_or_init(|| HostFunctions::new(HistoryFunction::ALL.map(|(_, name)| name)))
 }
 
-/// What the moment brings to an evaluation: given by the caller, since the core has no clock.
+/// The time and random seed of an evaluation, given by the caller because this crate has no clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct EvalMoment {
     /// Milliseconds since 1970.
     pub now_ms: i64,
     /// A seed for `$random`.
     pub seed: u64,
 }
 
-/// A run as seen from one token: what came before depends on the way it came.
-pub(crate) struct View<'a> {
+/// A run as seen by one token: the previous visits depend on the path it took.
+pub(crate) struct RunView<'a> {
     pub(crate) run: &'a Run,
     /// The visit that the token came from.
     pub(crate) from: Option<u32>,
-    pub(crate) moment: Moment,
-    /// How many random numbers were drawn, so that no two are alike.
+    pub(crate) moment: EvalMoment,
+    /// How many random numbers were drawn, so that they differ.
     pub(crate) draws: Cell<u64>,
 }
 
-impl Host for View<'_> {
+impl Host for RunView<'_> {
     fn call(&self, function: usize, arguments: &[Option<Value>]) -> Result<Option<Value>, String> {
         let argument = |at: usize| arguments.get(at).and_then(Option::as_ref);
         let function = HistoryFunction::at(function).ok_or("no such history function")?;
@@ -88,16 +88,16 @@ impl Host for View<'_> {
         self.moment.now_ms
     }
 
-    fn drawn(&self) -> u64 {
+    fn random_draws(&self) -> u64 {
         self.draws.get()
     }
 
-    fn draw_again_from(&self, drawn: u64) {
+    fn rewind_random(&self, drawn: u64) {
         self.draws.set(drawn);
     }
 
     fn random(&self) -> f64 {
-        // SplitMix64: good enough to spread a seed, and not for secrets.
+        // SplitMix64: good enough to spread a seed, but not for secrets.
         self.draws.set(self.draws.get() + 1);
         let stride = self.draws.get().wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.moment.seed.wrapping_add(stride);

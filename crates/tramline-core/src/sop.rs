@@ -1,80 +1,80 @@
-//! A procedure as plain data: what its reader makes of a file, and what a journal keeps.
+//! A procedure as plain data: what a reader produces from a file, and what a journal stores.
 //!
-//! Nothing here is indexed or compiled yet: that is [`Procedure`](crate::navigate::Procedure).
+//! Nothing here is indexed or compiled; [`Procedure`](crate::navigate::Procedure) is.
 
 use crate::ids::NodeIx;
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
 
 mod call_rules;
-mod gather;
+mod includes;
 
-pub use call_rules::{CallRule, Demand, Lookup, Otherwise};
-pub use gather::{FILES_MAX, Gathering, Wanted};
+pub use call_rules::{CallLookup, CallRule, OnViolation, RuleDemand};
+pub use includes::{FILES_MAX, SopFileRequest, SopFiles};
 
 /// A written procedure: a flowchart with instructions for its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sop {
-    /// What it is called: the `agent` of its file.
+    /// The name: the `agent` of its file.
     pub name: Str,
-    /// Its version, as written.
+    /// The version, as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Str>,
-    /// Where a conversation begins.
+    /// The node where a session starts.
     pub entry: NodeIx,
-    /// What the file says of the model to use.
+    /// The file's settings for the model.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub model: Value,
-    /// What the file says of the servers to use.
+    /// The file's settings for servers.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub servers: Value,
-    /// What happens to a move that is not allowed, and to a call unless `calls` says otherwise.
+    /// What happens to a move that is not allowed, and to a call unless `calls` is set.
     #[serde(default)]
-    pub mode: Mode,
-    /// What happens to a call that is not allowed, where the file says so apart.
+    pub mode: SopMode,
+    /// What happens to a call that is not allowed, if the file sets it separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls: Option<Mode>,
-    /// Whether calls are held to the tools of the node where the conversation stands.
+    pub calls: Option<SopMode>,
+    /// Whether calls are restricted to the tools of the current node.
     pub gated: bool,
     /// Every tool that the file lists.
     pub tools: Vec<Str>,
-    /// Tools that may be called anywhere: they change nothing.
+    /// Read-only tools that may be called at any node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anywhere: Vec<Str>,
     /// Results of earlier calls that rules refer to by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lookups: Vec<Lookup>,
-    /// Rules that hold for calls at every node.
+    pub lookups: Vec<CallLookup>,
+    /// Rules for calls at every node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<CallRule>,
-    /// The text before and between its nodes, by section: what an agent is told at the beginning.
-    pub sections: Vec<Section>,
-    /// The flowchart as it is written.
+    /// The text before and between its nodes, by section: the agent's initial instructions.
+    pub sections: Vec<SopSection>,
+    /// The source of the flowchart.
     pub chart: Str,
-    /// The nodes in the order of the drawing.
-    pub nodes: Vec<Node>,
-    /// The ways between them in the order of the drawing.
-    pub edges: Vec<Edge>,
+    /// The nodes in flowchart order.
+    pub nodes: Vec<SopNode>,
+    /// The edges in flowchart order.
+    pub edges: Vec<SopEdge>,
 }
 
 /// What happens to a move or a call that is not allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum SopMode {
     /// It is refused.
     #[default]
     Strict,
-    /// It is made, and the agent is told.
+    /// It is made, and the agent gets a warning.
     Warn,
-    /// It is made, and only the journal knows.
+    /// It is made, and only recorded in the journal.
     Observe,
 }
 
-impl Mode {
+impl SopMode {
     /// Every mode.
     pub const ALL: [Self; 3] = [Self::Strict, Self::Warn, Self::Observe];
 
-    /// The mode as users write it.
+    /// The name in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Strict => "strict",
@@ -86,97 +86,97 @@ impl Mode {
 
 /// A section of the file under its heading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Section {
+pub struct SopSection {
     /// The heading.
     pub title: Str,
-    /// What stands under it.
+    /// The text under the heading.
     pub text: Str,
 }
 
 /// One node of a procedure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Node {
-    /// Its id in the drawing.
+pub struct SopNode {
+    /// The id in the flowchart.
     pub id: Str,
-    /// What its shape is called.
+    /// The name of its shape.
     pub shape: Str,
-    /// What is written in it.
+    /// The text in the node.
     pub description: Str,
-    /// The instructions for whoever stands there.
+    /// The instructions for the agent at this node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Str>,
-    /// Whether the file has a section for it, be it only tools or slots.
+    /// Whether the file has a section for it, even with only tools or slots.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub section: bool,
-    /// The tools that may be called there.
+    /// The tools that may be called at this node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Str>,
-    /// The tools that must have been called before it is left.
+    /// The tools that must be called before the node is left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_call: Vec<AnyOf>,
     /// Examples, as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Value>,
-    /// What is to be collected there.
+    /// The slots to collect at this node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slots: Vec<Slot>,
-    /// Whether a person must agree to each call of a tool there, before it leaves.
+    /// Whether a person must approve each tool call at this node before it is sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirm: bool,
     /// Results of earlier calls that its rules refer to by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lookups: Vec<Lookup>,
-    /// Rules for calls that are made there.
+    pub lookups: Vec<CallLookup>,
+    /// Rules for calls at this node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<CallRule>,
-    /// How often it may be visited in one conversation.
+    /// The visit limit per session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits_max: Option<u32>,
-    /// Whether it may be gone to from anywhere.
+    /// Whether it may be entered from anywhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hub: bool,
-    /// The other procedure that is walked there, by the path of its file.
+    /// The nested procedure, by the path of its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub procedure: Option<Str>,
 }
 
-impl Node {
-    /// Whether something must be done here before the node is left.
+impl SopNode {
+    /// Whether something must be done before the node is left.
     pub fn has_demands(&self) -> bool {
         !self.must_call.is_empty() || self.slots.iter().any(|slot| slot.required)
     }
 }
 
-/// Tools of which one must be called: one name, or several in a list.
+/// Alternative tools, one of which must be called: one name, or several in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "OneOrMore", into = "OneOrMore")]
+#[serde(from = "AnyOfRepr", into = "AnyOfRepr")]
 pub struct AnyOf(pub Vec<Str>);
 
 impl AnyOf {
-    /// The tools as a text: `a`, or `a or b`.
-    pub fn says(&self) -> String {
+    /// The tools as text: `a`, or `a or b`.
+    pub fn describe(&self) -> String {
         self.0.join(" or ")
     }
 }
 
-/// How alternatives are written: a plain name, or a list of names.
+/// The serialized form of alternatives: a single name, or a list of names.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum OneOrMore {
+enum AnyOfRepr {
     One(Str),
     More(Vec<Str>),
 }
 
-impl From<OneOrMore> for AnyOf {
-    fn from(written: OneOrMore) -> Self {
+impl From<AnyOfRepr> for AnyOf {
+    fn from(written: AnyOfRepr) -> Self {
         match written {
-            OneOrMore::One(name) => Self(vec![name]),
-            OneOrMore::More(names) => Self(names),
+            AnyOfRepr::One(name) => Self(vec![name]),
+            AnyOfRepr::More(names) => Self(names),
         }
     }
 }
 
-impl From<AnyOf> for OneOrMore {
+impl From<AnyOf> for AnyOfRepr {
     fn from(mut any: AnyOf) -> Self {
         match (any.0.len(), any.0.pop()) {
             (1, Some(only)) => Self::One(only),
@@ -188,28 +188,28 @@ impl From<AnyOf> for OneOrMore {
     }
 }
 
-/// Something that a node collects.
+/// A value that a node collects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slot {
     /// Its name.
     pub name: Str,
-    /// What it may be.
+    /// The type of its value.
     #[serde(default)]
-    pub kind: Kind,
-    /// Whether the node may only be left once it is set.
+    pub kind: SlotKind,
+    /// Whether it must be set before the node is left.
     pub required: bool,
-    /// The values it may have; any, if there are none.
+    /// The allowed values; empty allows any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<Value>,
-    /// What it is, for the agent.
+    /// The description for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Str>,
 }
 
-/// What a slot may hold.
+/// The type of a slot's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum SlotKind {
     /// Anything.
     #[default]
     Any,
@@ -227,7 +227,7 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl SlotKind {
     /// Every kind.
     pub const ALL: [Self; 7] = [
         Self::Any,
@@ -239,7 +239,7 @@ impl Kind {
         Self::Object,
     ];
 
-    /// The kind as users write it.
+    /// The name in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Any => "any",
@@ -252,7 +252,7 @@ impl Kind {
         }
     }
 
-    /// Whether a value is of this kind.
+    /// Whether a value has this type.
     pub fn fits(self, value: &Value) -> bool {
         match self {
             Self::Any => true,
@@ -266,14 +266,14 @@ impl Kind {
     }
 }
 
-/// A way from one node to another.
+/// An edge from one node to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Edge {
-    /// The node it leaves.
+pub struct SopEdge {
+    /// The source node.
     pub from: NodeIx,
-    /// The node it enters.
+    /// The target node.
     pub to: NodeIx,
-    /// What is written on it.
+    /// The label in the flowchart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Str>,
     /// When it may be taken: JSONata as text, or a JSON Logic rule.
@@ -289,12 +289,12 @@ impl Sop {
     }
 
     /// What happens to a call that is not allowed.
-    pub fn call_mode(&self) -> Mode {
+    pub fn call_mode(&self) -> SopMode {
         self.calls.unwrap_or(self.mode)
     }
 
-    /// What an agent is told at the beginning: the sections of the file, with the flowchart as it is
-    /// written.
+    /// The agent's initial instructions: the sections of the file, with the source of the
+    /// flowchart.
     pub fn system_prompt(&self) -> String {
         let mut text = String::new();
         for section in &self.sections {
@@ -309,7 +309,7 @@ impl Sop {
         text.trim_end().to_owned()
     }
 
-    /// The names of the servers that the file lists, in its order.
+    /// The names of the servers that the file lists, in order.
     pub fn server_names(&self) -> Vec<Str> {
         if let Some(map) = self.servers.as_object() {
             return map.iter().map(|(name, _)| name.clone()).collect();
@@ -319,7 +319,7 @@ impl Sop {
         named.map(Into::into).collect()
     }
 
-    /// Every tool that the file names anywhere.
+    /// Every tool that the file mentions.
     pub fn named_tools(&self) -> Vec<Str> {
         let nodes = self.nodes.iter().flat_map(|node| {
             node.tools

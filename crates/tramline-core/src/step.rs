@@ -1,145 +1,160 @@
-//! What one step does, as far as that can be said without doing it.
+//! Computes what a step has to do, without doing it.
 
 use crate::failure::{Failure, FailureKind};
-use crate::graph::{Compiled, Filler};
+use crate::graph::{CompiledAction, CompiledTemplate};
 use crate::ids::ToolName;
-use crate::journal::{Item, ProposedCall};
+use crate::journal::{FanOutItem, ProposedCall};
 use crate::run::{Run, Token};
-use crate::scope::{Moment, View};
-use crate::workflow::{Action, Each};
+use crate::scope::{EvalMoment, RunView};
+use crate::workflow::{Action, FanOutSpec};
 use std::cell::Cell;
 use tramline_expr::{ExprError, Limits, Map, Str, Value};
 
-mod halt;
-mod propose;
+mod breakpoints;
+mod proposal;
 mod wait;
 
-pub use halt::{halts, repeats};
-pub use propose::propose;
+pub use breakpoints::{breakpoint_reason, repeats_effect};
+pub use proposal::proposed_call;
 use wait::wait;
 
-/// What there is to do about a step.
+/// What a step has to do.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Work {
-    /// Nothing more: it is done.
+pub enum StepWork {
+    /// The step is finished.
     Done {
         /// The label it picked, if not the default one.
         label: Option<Str>,
-        /// What it gave.
+        /// The output.
         output: Value,
     },
-    /// Nothing more: it failed.
+    /// The step failed.
     Failed(Failure),
-    /// A call.
+    /// A call to make.
     Call {
-        /// Of what.
+        /// The tool.
         tool: ToolName,
-        /// With what.
+        /// The arguments.
         arguments: Value,
     },
-    /// A call for each of these items.
+    /// A call to make for each of these items.
     Spread {
-        /// Of what.
+        /// The tool.
         tool: ToolName,
         /// The items, an array.
         items: Value,
     },
-    /// Nothing until then, in milliseconds since 1970.
+    /// A wait until this time, in milliseconds since 1970.
     Wait(i64),
 }
 
-/// More items are refused: each of them is a step with a call of its own.
+/// Items per fan-out step; each of them is a step with a call.
 const ITEMS_MAX: usize = 100_000;
-/// Works out what a token's visit does. Pure: time, chance and the bounds come with the call.
-pub fn work(run: &Run, token: &Token, moment: Moment, limits: &Limits) -> Work {
-    let view = View {
+/// Computes what a token's visit does. Pure: the time, the random seed and the limits are
+/// parameters.
+pub fn evaluate(run: &Run, token: &Token, moment: EvalMoment, limits: &Limits) -> StepWork {
+    let view = RunView {
         run,
         from: token.from,
         moment,
         draws: Cell::new(0),
     };
     let node = run.graph.node(token.node);
-    if token.leave.given
-        && let Some((_, output)) = run.given.iter().find(|(at, _)| *at == token.node)
+    if token.clearance.has_given_output
+        && let Some((_, output)) = run.given_outputs.iter().find(|(at, _)| *at == token.node)
     {
         return done(output.clone());
     }
-    if let Some(call) = run.agreed.get(&token.leave.agreed) {
-        return agreed(call);
+    if let Some(call) = run.approved_calls.get(&token.clearance.approved_pause) {
+        return approved_work(call);
     }
     match (&node.action, run.graph.compiled(token.node)) {
         (Action::Entry, _) => done(run.started.input.clone()),
         (Action::Exit, _) => done(run.history.before(token.from, 1).unwrap_or_default()),
-        (Action::Compute { .. }, Compiled::Expression(expression)) => {
+        (Action::Compute { .. }, CompiledAction::Expression(expression)) => {
             match expression.evaluate(&run.scope, &view, limits) {
                 // JSONata's "nothing" is JSON's null.
                 Ok(output) => done(output.unwrap_or_default()),
                 Err(error) => {
-                    Work::Failed(expression_failure(&node.id, expression.source(), &error))
+                    StepWork::Failed(expression_failure(&node.id, expression.source(), &error))
                 }
             }
         }
-        (Action::Call { tool, .. }, Compiled::Arguments(filler)) => {
-            match fill(filler, &view, None, limits) {
-                Ok(arguments) => Work::Call {
+        (Action::Call { tool, .. }, CompiledAction::Arguments(filler)) => {
+            match fill_template(filler, &view, None, limits) {
+                Ok(arguments) => StepWork::Call {
                     tool: tool.clone(),
                     arguments: arguments.unwrap_or_default(),
                 },
-                Err((source, error)) => Work::Failed(expression_failure(&node.id, &source, &error)),
+                Err((source, error)) => {
+                    StepWork::Failed(expression_failure(&node.id, &source, &error))
+                }
             }
         }
-        (Action::Call { tool, .. }, Compiled::Each(items, _)) => {
-            match fill(items, &view, None, limits) {
-                Ok(items) => spread(&node.id, tool, items),
-                Err((source, error)) => Work::Failed(expression_failure(&node.id, &source, &error)),
+        (Action::Call { tool, .. }, CompiledAction::FanOut(items, _)) => {
+            match fill_template(items, &view, None, limits) {
+                Ok(items) => fan_out(&node.id, tool, items),
+                Err((source, error)) => {
+                    StepWork::Failed(expression_failure(&node.id, &source, &error))
+                }
             }
         }
-        (Action::Wait(time), Compiled::Time(filler)) => match fill(filler, &view, None, limits) {
-            Ok(value) => wait(&node.id, time, &value.unwrap_or_default(), moment.now_ms),
-            Err((source, error)) => Work::Failed(expression_failure(&node.id, &source, &error)),
-        },
-        (Action::Choose { otherwise, .. }, Compiled::Rules(rules)) => {
-            choose(&view, &node.id, rules, otherwise.as_ref(), limits)
+        (Action::Wait(time), CompiledAction::Time(filler)) => {
+            match fill_template(filler, &view, None, limits) {
+                Ok(value) => wait(&node.id, time, &value.unwrap_or_default(), moment.now_ms),
+                Err((source, error)) => {
+                    StepWork::Failed(expression_failure(&node.id, &source, &error))
+                }
+            }
         }
-        // A graph is only built when all its nodes were compiled.
+        (Action::Choose { otherwise, .. }, CompiledAction::Rules(rules)) => {
+            evaluate_switch(&view, &node.id, rules, otherwise.as_ref(), limits)
+        }
+        // A graph is only built once all its nodes are compiled.
         (
             Action::Compute { .. } | Action::Call { .. } | Action::Choose { .. } | Action::Wait(_),
             _,
-        ) => Work::Failed(Failure::new(
+        ) => StepWork::Failed(Failure::new(
             FailureKind::Expression,
             format!("`{}` was not compiled", node.id),
         )),
     }
 }
 
-/// What somebody agreed to is done as it was shown, whatever has changed since.
-fn agreed(call: &ProposedCall) -> Work {
+/// An approved call is made as it was shown, whatever has changed since.
+fn approved_work(call: &ProposedCall) -> StepWork {
     let tool = call.tool.clone();
     match &call.batch {
-        None => Work::Call {
+        None => StepWork::Call {
             tool,
             arguments: call.arguments.clone(),
         },
-        Some(batch) => Work::Spread {
+        Some(batch) => StepWork::Spread {
             tool,
             items: batch.items.clone(),
         },
     }
 }
 
-/// The arguments of the call for one item of a step that is spread.
-pub fn item(run: &Run, item: Item, moment: Moment, limits: &Limits) -> Result<Value, Failure> {
-    let gone = || Failure::new(FailureKind::Expression, "the step is not spread any more");
-    let spread = run.spreads.get(&item.step).ok_or_else(gone)?;
-    if let Some(agreed) = spread.agreed.get(item.index as usize) {
+/// The arguments of the call for one item of a fan-out step.
+pub fn item_arguments(
+    run: &Run,
+    item: FanOutItem,
+    moment: EvalMoment,
+    limits: &Limits,
+) -> Result<Value, Failure> {
+    let gone = || Failure::new(FailureKind::Expression, "the fan-out step has ended");
+    let spread = run.fan_outs.get(&item.step).ok_or_else(gone)?;
+    if let Some(agreed) = spread.approved_arguments.get(item.index as usize) {
         return Ok(agreed.clone());
     }
     let node = run.graph.node(spread.node);
-    let (Compiled::Each(_, filler), Some(each)) = (run.graph.compiled(spread.node), &node.each)
+    let (CompiledAction::FanOut(_, filler), Some(each)) =
+        (run.graph.compiled(spread.node), &node.each)
     else {
         return Err(gone());
     };
-    let view = View {
+    let view = RunView {
         run,
         from: spread.from,
         moment,
@@ -150,7 +165,7 @@ pub fn item(run: &Run, item: Item, moment: Moment, limits: &Limits) -> Result<Va
         .as_array()
         .and_then(|all| all.get(item.index as usize));
     let one = one.cloned().unwrap_or_default();
-    fill(
+    fill_template(
         filler,
         &view,
         Some(&variables(each, one, item.index)),
@@ -160,44 +175,44 @@ pub fn item(run: &Run, item: Item, moment: Moment, limits: &Limits) -> Result<Va
     .map_err(|(source, error)| expression_failure(&node.id, &source, &error))
 }
 
-/// What the arguments of one item's call can name.
-fn variables(each: &Each, item: Value, index: u32) -> Map {
+/// The variables for the arguments of one item's call.
+fn variables(each: &FanOutSpec, item: Value, index: u32) -> Map {
     let mut variables = Map::with_capacity(2);
     variables.insert(each.name.clone(), item);
     variables.insert("index", index.into());
     variables
 }
 
-fn spread(id: &str, tool: &ToolName, items: Option<Value>) -> Work {
+fn fan_out(id: &str, tool: &ToolName, items: Option<Value>) -> StepWork {
     let items = match items {
         None | Some(Value::Null) => Value::array([]),
         Some(Value::Array(items)) => Value::Array(items),
-        // JSONata does not tell a list of one from the one.
+        // JSONata does not distinguish a list of one item from the item.
         Some(one) => Value::array([one]),
     };
     let count = items.as_array().map_or(0, <[Value]>::len);
     if count > ITEMS_MAX {
-        let message = format!("`{id}` has {count} items, more than the {ITEMS_MAX} allowed");
-        return Work::Failed(Failure::new(FailureKind::Limit, message));
+        let message = format!("`{id}` has {count} items, more than the limit of {ITEMS_MAX}");
+        return StepWork::Failed(Failure::new(FailureKind::Limit, message));
     }
     let tool = tool.clone();
-    Work::Spread { tool, items }
+    StepWork::Spread { tool, items }
 }
 
-fn done(output: Value) -> Work {
-    Work::Done {
+fn done(output: Value) -> StepWork {
+    StepWork::Done {
         label: None,
         output,
     }
 }
 
-fn choose(
-    view: &View<'_>,
+fn evaluate_switch(
+    view: &RunView<'_>,
     id: &str,
     rules: &[(tramline_expr::Rule, Str)],
     otherwise: Option<&Str>,
     limits: &Limits,
-) -> Work {
+) -> StepWork {
     let mut picked = otherwise;
     for (at, (rule, label)) in rules.iter().enumerate() {
         match rule.holds(&view.run.scope, view, limits) {
@@ -208,47 +223,47 @@ fn choose(
             }
             Err(error) => {
                 let message = format!("rule {} of `{id}`: {error}", at + 1);
-                return Work::Failed(Failure::new(FailureKind::Expression, message));
+                return StepWork::Failed(Failure::new(FailureKind::Expression, message));
             }
         }
     }
     match picked {
-        Some(label) => Work::Done {
+        Some(label) => StepWork::Done {
             label: Some(label.clone()),
             output: label.clone().into(),
         },
-        None => Work::Failed(Failure::new(
+        None => StepWork::Failed(Failure::new(
             FailureKind::Expression,
-            format!("no rule of `{id}` holds and it has no default: give it a `next`"),
+            format!("no rule of `{id}` matches and it has no default: give it a `next`"),
         )),
     }
 }
 
-/// Fills a template. An expression that gives nothing leaves its field or item out.
-fn fill(
-    filler: &Filler,
-    view: &View<'_>,
+/// Fills a template. An expression without a value omits its field or item.
+fn fill_template(
+    filler: &CompiledTemplate,
+    view: &RunView<'_>,
     variables: Option<&Map>,
     limits: &Limits,
 ) -> Result<Option<Value>, (String, ExprError)> {
     Ok(match filler {
-        Filler::Literal(value) => Some(value.clone()),
-        Filler::Expr(expression) => expression
+        CompiledTemplate::Literal(value) => Some(value.clone()),
+        CompiledTemplate::Expr(expression) => expression
             .evaluate_with(Some(&view.run.scope), variables, view, limits)
             .map_err(|error| (expression.source().to_owned(), error))?,
-        Filler::Object(fields) => {
+        CompiledTemplate::Object(fields) => {
             let mut map = Map::with_capacity(fields.len());
             for (key, field) in fields {
-                if let Some(value) = fill(field, view, variables, limits)? {
+                if let Some(value) = fill_template(field, view, variables, limits)? {
                     map.insert(key.clone(), value);
                 }
             }
             Some(map.into())
         }
-        Filler::Array(items) => {
+        CompiledTemplate::Array(items) => {
             let filled = items
                 .iter()
-                .filter_map(|item| fill(item, view, variables, limits).transpose());
+                .filter_map(|item| fill_template(item, view, variables, limits).transpose());
             Some(filled.collect::<Result<Vec<_>, _>>()?.into())
         }
     })

@@ -1,17 +1,19 @@
-//! Small help with words: which known name was meant, how a name is shown, how long a time is.
+//! Text helpers: name suggestions, names in messages, durations and timestamps.
 
 mod printable;
+mod redact_text;
 
 pub use printable::{printable_json, printable_line, printable_lines};
+pub use redact_text::RedactText;
 
-/// Names in messages are cut here, in characters: a message is read, not scrolled through.
+/// Characters of a name in messages, to keep them readable.
 const NAME_CHARS_SHOWN: usize = 60;
 
-/// A name as a message shows it: cut, and with what steers a terminal escaped.
-pub fn shown(name: &str) -> String {
+/// A name for a message: truncated, with terminal control characters escaped.
+pub fn display_name(name: &str) -> String {
     let mut cut = String::new();
     for c in name.chars().take(NAME_CHARS_SHOWN) {
-        if printable::steers(c) {
+        if printable::is_terminal_control(c) {
             cut.extend(c.escape_default());
         } else {
             cut.push(c);
@@ -23,11 +25,11 @@ pub fn shown(name: &str) -> String {
     cut
 }
 
-/// The known name nearest to `given`, if one is near enough to be what was meant.
+/// The known name closest to `given`, if it is close enough to be what was meant.
 pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    /// Comparing against more names than this costs more than the hint is worth.
+    /// Names compared for a suggestion; comparing more is slower than the hint is worth.
     const NAMES_MAX: usize = 1_000;
-    /// Names longer than this, in bytes, are not compared: the cost grows with the square.
+    /// Bytes of a name compared for a suggestion; the cost is quadratic.
     const NAME_BYTES_MAX: usize = 100;
     if given.len() > NAME_BYTES_MAX {
         return None;
@@ -47,9 +49,18 @@ pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<
         .map(|(_, name)| name)
 }
 
-/// The milliseconds of a text like `500ms`, `1.5s`, `2m`, `1h`.
-pub fn milliseconds(text: &str) -> Option<u64> {
-    /// Ten years: far above every bound that a time is held to.
+/// Whether a name is probably a typo of a known one.
+pub(crate) fn resembles(given: &str, known: &str) -> bool {
+    /// Similarity above which an unknown name counts as a typo.
+    const SIMILARITY_MIN: f64 = 0.75;
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+    strsim::normalized_damerau_levenshtein(&plain(given), &plain(known)) >= SIMILARITY_MIN
+}
+
+/// Parses a duration such as `500ms`, `1.5s`, `2m`, `1h` to milliseconds.
+pub fn parse_duration_ms(text: &str) -> Option<u64> {
+    /// Milliseconds of the longest duration, ten years: above every limit that durations are
+    /// checked against.
     const MS_MAX: f64 = 10.0 * 366.0 * 24.0 * 3_600_000.0;
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -65,17 +76,17 @@ pub fn milliseconds(text: &str) -> Option<u64> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let number: f64 = digits.parse().ok().filter(|_| plain)?;
     let ms = (number * unit).round();
-    // Bounds are checked by the caller; beyond this the conversion would only saturate.
+    // The caller checks its own limits; beyond this the conversion would saturate.
     (ms <= MS_MAX).then_some(ms as u64)
 }
 
-/// The milliseconds of a day.
+/// The milliseconds in a day.
 const DAY_MS: i64 = 86_400_000;
 
-/// A moment in UTC to the second, as in RFC 3339.
-pub fn moment_text(at_ms: i64) -> String {
+/// Formats a time in UTC to the second, as in RFC 3339.
+pub fn format_timestamp(at_ms: i64) -> String {
     let (day, ms) = (at_ms.div_euclid(DAY_MS), at_ms.rem_euclid(DAY_MS));
-    // Counted from the 1st of March of year 0, so that a leap day ends a year.
+    // Counted from 1 March of year 0, so that a leap day is the last day of a year.
     let day = day + 719_468;
     let era = day.div_euclid(146_097);
     let of_era = day.rem_euclid(146_097);
@@ -89,36 +100,35 @@ pub fn moment_text(at_ms: i64) -> String {
     format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The moment that a date or an RFC 3339 time names, in milliseconds since 1970. A date alone is
-/// its first moment in UTC.
-pub fn moment_ms(text: &str) -> Option<i64> {
+/// Parses a date or an RFC 3339 time to milliseconds since 1970. A date alone means midnight UTC.
+pub fn parse_timestamp_ms(text: &str) -> Option<i64> {
     let (date, time) = match text.trim().split_once(['T', 't', ' ']) {
         None => (text.trim(), None),
         Some((date, time)) => (date, Some(time)),
     };
-    let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
+    let [year, month, day] = parse_numbers(date, '-', [4, 2, 2])?;
     let day_of_1970 = days(year, month, day)?;
     let ms = match time {
         None => 0,
-        Some(time) => clock_ms(time)?,
+        Some(time) => parse_clock_ms(time)?,
     };
     Some(day_of_1970 * DAY_MS + ms)
 }
 
-/// The milliseconds since midnight in UTC of a time with its offset.
-fn clock_ms(text: &str) -> Option<i64> {
+/// Parses a time with its offset to milliseconds since midnight UTC.
+fn parse_clock_ms(text: &str) -> Option<i64> {
     let at = text.find(['Z', 'z', '+', '-'])?;
     let offset_min = match text.split_at(at) {
         (_, "Z" | "z") => 0,
         (_, offset) => {
-            let [hours, minutes] = numbers(&offset[1..], ':', [2, 2])?;
+            let [hours, minutes] = parse_numbers(&offset[1..], ':', [2, 2])?;
             let sign = if offset.starts_with('-') { -1 } else { 1 };
             (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))?
         }
     };
     let (whole, fraction) = text[..at].split_once('.').unwrap_or((&text[..at], "0"));
-    let [hours, minutes, seconds] = numbers(whole, ':', [2, 2, 2])?;
-    // A leap second is the one after.
+    let [hours, minutes, seconds] = parse_numbers(whole, ':', [2, 2, 2])?;
+    // A leap second counts as the next second.
     let sound = hours < 24 && minutes < 60 && seconds <= 60;
     let digits = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
     let fraction: f64 = format!("0.{fraction}").parse().ok()?;
@@ -127,8 +137,12 @@ fn clock_ms(text: &str) -> Option<i64> {
     )
 }
 
-/// Numbers of so many digits each, and nothing else.
-fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Option<[i64; N]> {
+/// Parses numbers with these digit counts and nothing else.
+fn parse_numbers<const N: usize>(
+    text: &str,
+    between: char,
+    digits: [usize; N],
+) -> Option<[i64; N]> {
     let mut parts = text.split(between);
     let mut found = [0; N];
     for (number, digits) in found.iter_mut().zip(digits) {
@@ -139,7 +153,7 @@ fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Opt
     parts.next().is_none().then_some(found)
 }
 
-/// How many days after the first of 1970 a day is, in the Gregorian calendar.
+/// The number of days since 1970-01-01 in the Gregorian calendar.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let in_month = match month {
@@ -152,7 +166,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=in_month).contains(&day) {
         return None;
     }
-    // Years that begin in March, so that the leap day is their last.
+    // Years start in March, so that the leap day is the last one.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {
@@ -164,7 +178,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{milliseconds, moment_ms, moment_text, nearest};
+    use super::{format_timestamp, nearest, parse_duration_ms, parse_timestamp_ms};
 
     #[test]
     fn moments_are_written_as_they_are_read() {
@@ -175,7 +189,7 @@ mod tests {
             "1969-12-31T23:59:59Z",
             "2100-03-01T00:00:00Z",
         ] {
-            assert_eq!(moment_text(moment_ms(text).unwrap()), text);
+            assert_eq!(format_timestamp(parse_timestamp_ms(text).unwrap()), text);
         }
     }
 
@@ -189,7 +203,7 @@ mod tests {
             ("2026-11-15 22:30:00-06:30", 1_794_805_200_000),
             ("1969-12-31", -86_400_000),
         ] {
-            assert_eq!(moment_ms(text), Some(ms), "{text}");
+            assert_eq!(parse_timestamp_ms(text), Some(ms), "{text}");
         }
         for text in [
             "",
@@ -205,7 +219,7 @@ mod tests {
             "x",
             "2026-01-01T00:00:00+1:00",
         ] {
-            assert_eq!(moment_ms(text), None, "{text}");
+            assert_eq!(parse_timestamp_ms(text), None, "{text}");
         }
     }
 
@@ -234,7 +248,7 @@ mod tests {
             ("5 parsecs", None),
         ];
         for (text, ms) in cases {
-            assert_eq!(milliseconds(text), ms, "{text}");
+            assert_eq!(parse_duration_ms(text), ms, "{text}");
         }
     }
 }

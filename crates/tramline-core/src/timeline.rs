@@ -1,4 +1,4 @@
-//! The steps of a run as a few numbers each, so that a run of many thousands opens at once.
+//! The steps of a run in a compact form, so that runs with many thousands of steps load quickly.
 
 use crate::ids::StepNo;
 use crate::journal::{Answer, Entry, Event, Pause};
@@ -6,39 +6,39 @@ use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use tramline_expr::Str;
 
-/// How a step stands, by number.
+/// The status of a step, as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// It has begun and not ended.
+pub enum StepStatusCode {
+    /// It has started and not ended.
     Open = 0,
     /// It succeeded.
     Succeeded = 1,
     /// It failed.
     Failed = 2,
-    /// It lets time pass.
+    /// It waits for a point in time.
     Waiting = 3,
 }
 
 /// A step in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bar {
-    /// Its number.
+pub struct StepSpan {
+    /// The step number.
     pub step: StepNo,
-    /// The place of its node in the list of nodes.
+    /// The index of its node in the list of nodes.
     pub node: u32,
-    /// How it stands.
-    pub code: Code,
-    /// When it began, in milliseconds since 1970.
+    /// The status.
+    pub code: StepStatusCode,
+    /// When it started, in milliseconds since 1970.
     pub started_ms: i64,
-    /// How long it took.
+    /// The duration in milliseconds.
     pub duration_ms: Option<i64>,
-    /// How many attempts it took.
+    /// The number of attempts.
     pub attempts: u32,
-    /// Which item it is for.
+    /// The fan-out item it is for.
     pub item: Option<u32>,
 }
 
-impl Serialize for Bar {
+impl Serialize for StepSpan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self {
             step,
@@ -70,28 +70,28 @@ impl Serialize for Bar {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Timeline {
     /// The steps.
-    pub steps: Vec<Bar>,
+    pub steps: Vec<StepSpan>,
     /// The ids of the nodes.
     pub nodes: Vec<Str>,
-    /// What to give as `after` for more.
+    /// The `after` value for the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<StepNo>,
 }
 
 #[derive(Default)]
-struct Writer {
-    steps: Vec<Bar>,
+struct TimelineBuilder {
+    steps: Vec<StepSpan>,
     nodes: Vec<Str>,
-    places: HashMap<StepNo, usize>,
-    /// What was asked about steps, by the question's place.
-    doubted: HashMap<u64, StepNo>,
+    span_indexes: HashMap<StepNo, usize>,
+    /// The steps that pauses ask about, by the position of the pause.
+    pause_steps: HashMap<u64, StepNo>,
     before_ms: i64,
 }
 
 impl Timeline {
-    /// The steps of a journal after a step, at most so many.
+    /// The steps of a journal after a step number, at most `most`.
     pub fn of(entries: &[Entry], after: StepNo, most: usize) -> Self {
-        let mut writer = Writer::default();
+        let mut writer = TimelineBuilder::default();
         for entry in entries {
             writer.add(entry);
             writer.before_ms = entry.at_ms;
@@ -110,14 +110,14 @@ impl Timeline {
     }
 }
 
-impl Writer {
-    fn bar(&mut self, step: StepNo, node: u32, started_ms: i64) -> &mut Bar {
+impl TimelineBuilder {
+    fn span(&mut self, step: StepNo, node: u32, started_ms: i64) -> &mut StepSpan {
         let steps = &mut self.steps;
-        let place = *self.places.entry(step).or_insert_with(|| {
-            steps.push(Bar {
+        let place = *self.span_indexes.entry(step).or_insert_with(|| {
+            steps.push(StepSpan {
                 step,
                 node,
-                code: Code::Open,
+                code: StepStatusCode::Open,
                 started_ms,
                 duration_ms: None,
                 attempts: 1,
@@ -128,13 +128,14 @@ impl Writer {
         &mut self.steps[place]
     }
 
-    fn end(&mut self, step: StepNo, node: u32, at_ms: i64, code: Code) {
-        // A step that only computes has no start of its own: it began when the one before ended.
+    fn finish_span(&mut self, step: StepNo, node: u32, at_ms: i64, code: StepStatusCode) {
+        // A step that only computes has no start event: it started when the previous event
+        // happened.
         let began = self.before_ms;
-        let bar = self.bar(step, node, began);
+        let bar = self.span(step, node, began);
         bar.duration_ms = Some((at_ms - bar.started_ms).max(0));
         bar.code = code;
-        self.places.remove(&step);
+        self.span_indexes.remove(&step);
     }
 
     fn add(&mut self, entry: &Entry) {
@@ -144,7 +145,7 @@ impl Writer {
                 let nodes = started.workflow.nodes.iter();
                 self.nodes = nodes.map(|node| node.id.clone()).collect();
             }
-            Event::Amended { patch, .. } => {
+            Event::GraphExtended { patch, .. } => {
                 self.nodes
                     .extend(patch.nodes.iter().map(|node| node.id.clone()));
             }
@@ -155,44 +156,44 @@ impl Writer {
                 of,
                 ..
             } => {
-                let bar = self.bar(*step, node.0, at_ms);
+                let bar = self.span(*step, node.0, at_ms);
                 bar.attempts = *attempt;
                 bar.item = bar.item.or(of.map(|item| item.index));
             }
-            Event::Spread { step, node, .. } => {
-                self.bar(*step, node.0, at_ms);
+            Event::FannedOut { step, node, .. } => {
+                self.span(*step, node.0, at_ms);
             }
             Event::Waiting { step, node, .. } => {
-                self.bar(*step, node.0, at_ms).code = Code::Waiting;
+                self.span(*step, node.0, at_ms).code = StepStatusCode::Waiting;
             }
-            Event::StepFinished { step, node, .. } | Event::Gathered { step, node } => {
-                self.end(*step, node.0, at_ms, Code::Succeeded);
+            Event::StepFinished { step, node, .. } | Event::FannedIn { step, node } => {
+                self.finish_span(*step, node.0, at_ms, StepStatusCode::Succeeded);
             }
             Event::StepFailed { step, node, .. } => {
-                self.end(*step, node.0, at_ms, Code::Failed);
+                self.finish_span(*step, node.0, at_ms, StepStatusCode::Failed);
             }
             Event::Paused {
                 pause: Pause::InDoubt { step, .. } | Pause::Child { step, .. },
             } => {
-                self.doubted.insert(entry.seq, *step);
+                self.pause_steps.insert(entry.seq, *step);
             }
             Event::Answered {
                 pause,
                 answer: Answer::Skip { .. },
                 ..
             } => {
-                let step = self.doubted.get(pause).copied();
-                if let Some(place) = step.and_then(|step| self.places.get(&step)) {
+                let step = self.pause_steps.get(pause).copied();
+                if let Some(place) = step.and_then(|step| self.span_indexes.get(&step)) {
                     let bar = self.steps[*place];
-                    self.end(bar.step, bar.node, at_ms, Code::Succeeded);
+                    self.finish_span(bar.step, bar.node, at_ms, StepStatusCode::Succeeded);
                 }
             }
             Event::Resumed { .. }
             | Event::AttemptFailed { .. }
             | Event::Paused { .. }
             | Event::Answered { .. }
-            | Event::Watched { .. }
-            | Event::Guided(_)
+            | Event::BreakpointsSet { .. }
+            | Event::SopStarted(_)
             | Event::Moved(_)
             | Event::Noted(_)
             | Event::ToolCalled(_)

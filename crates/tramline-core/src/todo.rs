@@ -1,82 +1,85 @@
-//! The list of tasks that an agent keeps of a conversation: written whole each time.
+//! The task list that an agent keeps during a session. Each update replaces the whole list.
 
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
 
-/// More tasks than this are refused: nobody has so many wishes in one conversation.
+/// Tasks per list; far above what one session needs.
 pub const TODOS_MAX: usize = 100;
-/// Longer texts of tasks are refused, in bytes.
+/// Bytes of each text of a task; bounds the size of the journal.
 pub const TEXT_BYTES_MAX: usize = 4_000;
 
 /// One task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Todo {
-    /// What is to be done.
+    /// The task.
     pub content: Str,
-    /// What was found out on the way.
+    /// Findings so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Str>,
-    /// How it stands.
-    pub status: Status,
-    /// The end that marks it as done.
+    /// The status.
+    pub status: TodoStatus,
+    /// The end node that completes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_node: Option<Str>,
 }
 
-/// How a task stands.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Not begun.
+pub enum TodoStatus {
+    /// Not started.
     Pending,
-    /// Being worked on.
+    /// In progress.
     InProgress,
-    /// Done.
+    /// Completed.
     Completed,
 }
 
-/// How many tasks stand how.
+/// The number of tasks by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Not begun.
+pub struct TodoSummary {
+    /// Tasks not started.
     pub pending: usize,
-    /// Being worked on.
+    /// Tasks in progress.
     pub in_progress: usize,
-    /// Done.
+    /// Completed tasks.
     pub completed: usize,
 }
 
-/// Counts tasks by how they stand.
-pub fn summary(todos: &[Todo]) -> Summary {
-    let mut counted = Summary::default();
+/// Counts tasks by status.
+pub fn summarize(todos: &[Todo]) -> TodoSummary {
+    let mut counted = TodoSummary::default();
     for todo in todos {
         match todo.status {
-            Status::Pending => counted.pending += 1,
-            Status::InProgress => counted.in_progress += 1,
-            Status::Completed => counted.completed += 1,
+            TodoStatus::Pending => counted.pending += 1,
+            TodoStatus::InProgress => counted.in_progress += 1,
+            TodoStatus::Completed => counted.completed += 1,
         }
     }
     counted
 }
 
-/// Reads the list that a caller wrote.
+/// Reads a caller's list.
 pub fn read(value: &Value) -> Result<Vec<Todo>, String> {
     let Some(items) = value.as_array() else {
-        return Err(format!("`todos` is a list of tasks, not {}", value.kind()));
+        return Err(format!(
+            "`todos` must be a list of tasks, not {}",
+            value.kind()
+        ));
     };
     if items.len() > TODOS_MAX {
         return Err(format!(
-            "more than the {TODOS_MAX} tasks allowed; drop those that are done"
+            "more than {TODOS_MAX} tasks, the limit; remove completed ones"
         ));
     }
     items
         .iter()
         .enumerate()
-        .map(|(at, item)| one(at, item))
+        .map(|(at, item)| read_todo(at, item))
         .collect()
 }
 
-fn one(at: usize, item: &Value) -> Result<Todo, String> {
+fn read_todo(at: usize, item: &Value) -> Result<Todo, String> {
     let text = |key: &str| match item.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.len() <= TEXT_BYTES_MAX => Ok(Some(text.clone())),
@@ -85,20 +88,20 @@ fn one(at: usize, item: &Value) -> Result<Todo, String> {
             at + 1
         )),
         Some(other) => Err(format!(
-            "`{key}` of task {} is text, not {}",
+            "`{key}` of task {} must be text, not {}",
             at + 1,
             other.kind()
         )),
     };
     let content = text("content")?.filter(|it| !it.trim().is_empty());
-    let content = content.ok_or_else(|| format!("task {} says nothing in `content`", at + 1))?;
+    let content = content.ok_or_else(|| format!("task {} has no `content`", at + 1))?;
     let status = match text("status")?.as_deref() {
-        Some("pending") => Status::Pending,
-        Some("in_progress") => Status::InProgress,
-        Some("completed") => Status::Completed,
+        Some("pending") => TodoStatus::Pending,
+        Some("in_progress") => TodoStatus::InProgress,
+        Some("completed") => TodoStatus::Completed,
         _ => {
             let known = "pending, in_progress or completed";
-            return Err(format!("`status` of task {} is one of {known}", at + 1));
+            return Err(format!("`status` of task {} must be {known}", at + 1));
         }
     };
     Ok(Todo {

@@ -1,116 +1,117 @@
-//! A journal rendered for reading: every step with what went in, what it did and what came out.
+//! A journal rendered for reading: every step with its input, action and output.
 
 use crate::authority::AnswerChannel;
 use crate::failure::Failure;
 use crate::graph::Graph;
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
-use crate::journal::{Entry, Event, Item, Outcome};
+use crate::journal::{Entry, Event, FanOutItem, Outcome};
 use crate::workflow::Action;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use tramline_expr::{Map, Str, Value};
 
-mod write;
+mod builder;
 
-/// The version of what a trace looks like. Fields are added under it; none is changed or taken away.
+/// The version of the trace format. Fields may be added within a version; none is changed or
+/// removed.
 pub const VERSION: u32 = 1;
 
-/// What the handle of a trace begins and ends with; between them is the run's id.
+/// The prefix and suffix of a trace handle; the run id is between them.
 const HANDLE: (&str, &str) = ("tramline://runs/", "/trace");
 
-/// The handle by which a run's trace can be asked for.
+/// The handle of a run's trace.
 pub fn handle(run: &RunId) -> String {
     format!("{}{run}{}", HANDLE.0, HANDLE.1)
 }
 
-/// The run that a text names: by its id, or by the handle of its trace.
-pub fn run_of(text: &str) -> Option<RunId> {
+/// Parses a run id or the handle of its trace.
+pub fn parse_run(text: &str) -> Option<RunId> {
     let inside = text.strip_prefix(HANDLE.0);
     let id = inside.and_then(|rest| rest.strip_suffix(HANDLE.1));
     id.unwrap_or(text).parse().ok()
 }
 
-/// A run as it can be read afterwards.
+/// The readable record of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Trace {
-    /// The version of this document: 1. Fields may be added under it.
+    /// The version of this document: 1. Fields may be added within it.
     pub trace_version: u32,
-    /// Which run.
+    /// The id of the run.
     pub run_id: String,
-    /// How it stands: running, paused, completed, failed, rejected, aborted or expired.
+    /// The status: running, paused, completed, failed, rejected, aborted or expired.
     pub status: &'static str,
-    /// Of which workflow.
+    /// The name of the workflow.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub workflow: Str,
     /// The caller's label.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub session: Option<Str>,
-    /// The run that it branched off from, if it is a fork.
+    /// The run it was forked from, if it is a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkPoint>,
-    /// When it began, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub started_ms: i64,
     /// When its last event happened.
     pub updated_ms: i64,
-    /// How many events its journal holds.
+    /// The number of events in its journal.
     pub events: Seq,
-    /// What it was given.
+    /// The input.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
     pub input: Value,
-    /// Its steps, in the order they were decided.
-    pub steps: Vec<Step>,
-    /// What it asked and what was answered.
+    /// The steps, in the order they were decided.
+    pub steps: Vec<TraceStep>,
+    /// The pauses with their answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pauses: Vec<Asked>,
-    /// Who took it over, and when.
+    pub pauses: Vec<TracePause>,
+    /// Which processes took it over, and when.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub resumed: Vec<Note>,
+    pub resumed: Vec<TraceNote>,
     /// How it ended: status, and result or error.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub outcome: Option<Value>,
 }
 
-/// Where a fork branched off.
+/// Where a fork starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ForkPoint {
-    /// From which run.
+    /// The original run.
     pub run_id: String,
-    /// After which of its events.
+    /// The event of the original run after which the fork starts.
     pub seq: Seq,
 }
 
 /// One step.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Step {
-    /// Its number.
+pub struct TraceStep {
+    /// The step number.
     pub step: StepNo,
-    /// Where.
+    /// The node.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub node: Str,
-    /// What kind of node that is.
+    /// The kind of the node.
     pub kind: &'static str,
-    /// How it stands: `open`, `succeeded` or `failed`.
+    /// The status: `open`, `succeeded` or `failed`.
     pub status: &'static str,
-    /// How many attempts it took.
+    /// The number of attempts.
     pub attempts: u32,
-    /// When it began.
+    /// When it started, in milliseconds since 1970.
     pub started_ms: i64,
-    /// How long it took.
+    /// The duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
     /// The tool it called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The item it was for, if its node is spread: the step that is, and the item's place.
+    /// The item, if the step is part of a fan-out: the fan-out step and the index of the item.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub item: Option<Item>,
-    /// What it worked on: a call's arguments, the items it is spread over, the run's input.
+    pub item: Option<FanOutItem>,
+    /// The input: a call's arguments, the items of a fan-out, or the run's input.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub input: Option<Value>,
@@ -122,7 +123,7 @@ pub struct Step {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub label: Option<Str>,
-    /// What it gave.
+    /// The output.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub output: Option<Value>,
@@ -132,70 +133,70 @@ pub struct Step {
     /// The failures of earlier attempts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retried: Vec<Failure>,
-    /// Whether its call may have happened although no answer tells so: it failed after it had left,
-    /// it is asked about, or the run ended while it was out.
+    /// Whether its call may have happened although no result confirms it: it failed after it was
+    /// sent, it is in doubt, or the run ended while it was running.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_have_happened: bool,
 }
 
-/// A question and its answer.
+/// A pause and its answer.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Asked {
-    /// Where in the journal, as a caller names it.
+pub struct TracePause {
+    /// The checkpoint id of the pause.
     pub checkpoint: String,
-    /// When.
+    /// When it was appended, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What kind of question: `layer`, `approval` or `in-doubt`.
+    /// The kind: `layer`, `approval`, `in-doubt`, `break`, `effect`, `child` or `budget`.
     pub kind: &'static str,
-    /// About which node.
+    /// The node it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub node: Option<Str>,
-    /// About which step.
+    /// The step it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<StepNo>,
-    /// Which layer is done.
+    /// The finished layer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer_index: Option<u32>,
-    /// Why it is asked.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub reason: Option<Str>,
-    /// Who demands an answer: `policy`, `confirm`, `destructive` or `document` for an approval,
+    /// Who requires an answer: `policy`, `confirm`, `destructive` or `document` for an approval,
     /// `operator` or `caller` for a budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'static str>,
-    /// The call that waited for an answer, whole.
+    /// The complete call that waited for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub call: Option<Value>,
-    /// The arguments that the person who answered put in place of those that were asked about.
+    /// The arguments with which the answer replaced the proposed ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub edited_arguments: Option<Value>,
-    /// What was said: `proceed`, `reject`, `retry` or `skip`.
+    /// The answer: `proceed`, `reject`, `retry`, `skip` or `extend`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<&'static str>,
-    /// By whom, when and why.
+    /// Who answered, when and why.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<Note>,
+    pub by: Option<TraceNote>,
 }
 
-/// Who, when and why.
+/// Who did something, when and why.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Note {
-    /// Who.
+pub struct TraceNote {
+    /// The name of the person or process.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub by: Str,
-    /// By which channel an answer came: `agent` and `http` are relayed.
+    /// The channel of an answer: `agent` and `http` are relayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub via: Option<AnswerChannel>,
-    /// When.
+    /// When it happened, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Why.
+    /// The reason given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -206,7 +207,7 @@ impl Trace {
     pub fn json_schema() -> Value {
         let mut schema = serde_json::Value::from(
             schemars::generate::SchemaSettings::draft2020_12()
-                // What is left out where there is nothing is not required.
+                // Fields that are omitted when empty are not required.
                 .for_serialize()
                 .into_generator()
                 .into_root_schema_for::<Self>(),
@@ -219,12 +220,12 @@ impl Trace {
 
     /// Renders a journal. `graph` is the run's graph with all its patches.
     pub fn of(run: &RunId, graph: &Graph, entries: &[Entry]) -> Self {
-        write::trace(run, graph, entries)
+        builder::build_trace(run, graph, entries)
     }
 }
 
-impl Step {
-    /// A step that has begun, with what its node says of it.
+impl TraceStep {
+    /// A step that has started, with the properties of its node.
     pub fn begin(graph: &Graph, step: StepNo, at: NodeIx, started_ms: i64) -> Self {
         let node = graph.node(at);
         let mut line = Self {
@@ -267,13 +268,13 @@ impl Step {
     }
 }
 
-/// The first and the last event of a step, as far as there are such.
-pub fn seqs(entries: &[Entry], step: StepNo) -> (Option<Seq>, Option<Seq>) {
+/// The positions of the first and last event of a step, if present.
+pub fn step_seqs(entries: &[Entry], step: StepNo) -> (Option<Seq>, Option<Seq>) {
     let (mut first, mut last) = (None, None);
     for entry in entries {
         match &entry.event {
             Event::StepStarted { step: it, .. }
-            | Event::Spread { step: it, .. }
+            | Event::FannedOut { step: it, .. }
             | Event::Waiting { step: it, .. }
                 if *it == step =>
             {
@@ -281,7 +282,7 @@ pub fn seqs(entries: &[Entry], step: StepNo) -> (Option<Seq>, Option<Seq>) {
             }
             Event::StepFinished { step: it, .. }
             | Event::StepFailed { step: it, .. }
-            | Event::Gathered { step: it, .. }
+            | Event::FannedIn { step: it, .. }
                 if *it == step =>
             {
                 last = Some(entry.seq);
@@ -292,8 +293,8 @@ pub fn seqs(entries: &[Entry], step: StepNo) -> (Option<Seq>, Option<Seq>) {
     (first, last)
 }
 
-/// How a run ended, with its nodes by name: `status`, and `result` or `error`.
-pub fn outcome(graph: &Graph, outcome: &Outcome) -> Value {
+/// How a run ended, with node ids: `status`, and `result` or `error`.
+pub fn outcome_value(graph: &Graph, outcome: &Outcome) -> Value {
     let mut error = Map::new();
     let mut at = |node: &Option<NodeIx>| {
         if let Some(node) = node {
@@ -318,21 +319,27 @@ pub fn outcome(graph: &Graph, outcome: &Outcome) -> Value {
         }
         Outcome::Rejected { node, why } => {
             at(node);
-            error.insert("message", said("a person said no", why.as_deref()));
+            error.insert(
+                "message",
+                with_reason("rejected by a person", why.as_deref()),
+            );
             "rejected"
         }
         Outcome::Aborted { why, .. } if outcome.is_expired() => {
-            error.insert("message", said("expired", why.as_deref()));
-            outcome.word()
+            error.insert("message", with_reason("expired", why.as_deref()));
+            outcome.status()
         }
         Outcome::Aborted { by, why } => {
-            error.insert("message", said(&format!("aborted by {by}"), why.as_deref()));
+            error.insert(
+                "message",
+                with_reason(&format!("aborted by {by}"), why.as_deref()),
+            );
             "aborted"
         }
     };
     Value::object([("status", status.into()), ("error", error.into())])
 }
 
-fn said(what: &str, why: Option<&str>) -> Value {
+fn with_reason(what: &str, why: Option<&str>) -> Value {
     why.map_or_else(|| what.into(), |why| format!("{what}: {why}").into())
 }

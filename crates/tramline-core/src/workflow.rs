@@ -1,27 +1,27 @@
-//! A workflow as plain data: what readers produce, what a journal keeps, what a patch extends.
+//! A workflow as plain data: what readers produce, what a journal stores, what a patch extends.
 //!
-//! Edges carry labels and nodes choose labels. Nothing here is checked or compiled yet: that is
-//! [`Graph::build`](crate::graph::Graph::build).
+//! Edges have labels, and nodes pick labels. Nothing here is checked or compiled;
+//! [`Graph::build`](crate::graph::Graph::build) does that.
 
 use crate::authority::ApprovalSource;
 use crate::ids::ToolName;
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
 
-/// The label a node finishes with unless it says otherwise.
+/// The label a node finishes with unless it picks another.
 pub const DEFAULT_LABEL: &str = "default";
-/// The label a node finishes with when it failed.
+/// The label a node finishes with when it fails.
 pub const ERROR_LABEL: &str = "error";
 
-/// The server whose tools are workflows: those of the documents at hand, and saved ones.
+/// The server whose tools are workflows: those of the loaded documents, and saved ones.
 pub const WORKFLOW_SERVER: &str = "workflow";
 
-/// A named graph with the schemas of what goes in and what comes out.
+/// A named graph with the schemas of its input and result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
-    /// What callers call it.
+    /// The name that callers use.
     pub name: Str,
-    /// A title for people.
+    /// A human-readable title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Str>,
     /// What it does, for agents and people.
@@ -37,56 +37,57 @@ pub struct Workflow {
     pub nodes: Vec<Node>,
     /// The edges, in document order.
     pub edges: Vec<Edge>,
-    /// What a failure does that no `error` edge takes.
+    /// What an unhandled failure does.
     #[serde(default)]
-    pub unhandled: Unhandled,
-    /// The bounds of each run.
+    pub unhandled: UnhandledFailure,
+    /// The limits of each run.
     #[serde(default)]
-    pub limits: Limits,
-    /// Whether a call of a tool that is annotated as destructive asks first.
+    pub limits: WorkflowLimits,
+    /// Whether calls of tools annotated as destructive need approval.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cautious: bool,
-    /// How calls of nodes without a `retry` are repeated when their server could not be reached or
-    /// gave no answer, as far as they may be repeated.
+    /// The default retry policy for nodes without `retry`: for calls whose server could not be
+    /// reached or sent no response, if they may be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transient: Option<Retry>,
+    pub transient: Option<RetryPolicy>,
 }
 
-/// One place in a graph where something is done.
+/// A node of a graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
-    /// Its name, unique in the graph.
+    /// The id, unique in the graph.
     pub id: Str,
-    /// What it is for, in the author's words.
+    /// Its purpose, in the author's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Str>,
-    /// What is done there.
+    /// What the node does.
     pub action: Action,
-    /// How many of the ways in must have been taken.
+    /// How many incoming edges must have been taken.
     #[serde(default)]
     pub join: Join,
-    /// How long one attempt may take.
+    /// The timeout of one attempt, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// How failed attempts are repeated.
+    /// How failed attempts are retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry: Option<Retry>,
-    /// Why a person must agree before the node is entered.
+    pub retry: Option<RetryPolicy>,
+    /// Why a person must approve before the node is entered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Str>,
-    /// Who demands that, where it is not the document. No format of documents can say it.
+    /// Who requires the approval, if not the document. No document format can set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_source: Option<ApprovalSource>,
-    /// The author's word on whether the call may be repeated when nobody knows if it happened.
+    /// The author's statement whether the call may be repeated when it is unknown whether it
+    /// happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeatable: Option<bool>,
-    /// Over what the call is spread, if it is made once for each of several items.
+    /// The fan-out, if the call is made once for each of several items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub each: Option<Box<Each>>,
+    pub each: Option<Box<FanOutSpec>>,
 }
 
 impl Node {
-    /// A node that does `action` and has nothing special about it.
+    /// A node with this action and default properties.
     pub fn new(id: impl Into<Str>, action: Action) -> Self {
         Self {
             id: id.into(),
@@ -103,86 +104,86 @@ impl Node {
     }
 }
 
-/// A call that is made once for each of several items, side by side.
+/// A fan-out: a call that is made once for each of several items, in parallel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Each {
-    /// The items: an array, or one value that stands for itself.
+pub struct FanOutSpec {
+    /// The items: an array, or a single value.
     pub items: Template,
-    /// The variable that holds the item, without its `$`; its place is `$index`.
+    /// The variable for the item, without its `$`; the index is `$index`.
     pub name: Str,
-    /// How many of the calls may be under way at once.
+    /// How many of the calls may run at once.
     pub width: u32,
     /// What a failed item does.
     #[serde(default)]
     pub failures: ItemFailures,
 }
 
-/// What a failed item does to the step it belongs to.
+/// What a failed item does to its step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ItemFailures {
-    /// The step fails with it, and what is still under way is cancelled.
+    /// The step fails, and running items are cancelled.
     #[default]
     Stop,
-    /// It stands in the results at the item's place; the others go on.
+    /// The failure becomes the item's result; the others continue.
     Keep,
 }
 
-/// What a node does. Closed: a new kind must be thought through everywhere.
+/// What a node does. Closed: a new kind must be handled everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Gives the run's input.
+    /// Outputs the run's input.
     Entry,
     /// Calls a tool.
     Call {
-        /// Which one.
+        /// The tool.
         tool: ToolName,
-        /// With what.
+        /// The arguments.
         arguments: Template,
     },
     /// Evaluates a JSONata expression.
     Compute {
-        /// Its source.
+        /// The source of the expression.
         expression: Str,
     },
-    /// Picks a way by the first rule that holds; its output is the label it picked.
+    /// Picks a label by the first rule that matches; its output is that label.
     Choose {
         /// The rules, in order.
-        rules: Vec<Choice>,
-        /// The label when none holds. Without it, that is a failure.
+        rules: Vec<SwitchRule>,
+        /// The label if no rule matches. Without it, that is a failure.
         otherwise: Option<Str>,
     },
-    /// Lets time pass, and hands on the output of the node before.
-    Wait(Time),
-    /// Ends the run with the output of the node before.
+    /// Waits, and passes on the output of the previous node.
+    Wait(WaitTime),
+    /// Ends the run with the output of the previous node.
     Exit,
 }
 
-/// How long a [`Action::Wait`] lasts.
+/// The duration of an [`Action::Wait`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Time {
-    /// So long: milliseconds, or text such as `5s`.
+pub enum WaitTime {
+    /// For this long: milliseconds, or text such as `5s`.
     For(Template),
-    /// Until then: milliseconds since 1970, or a timestamp as text.
+    /// Until this time: milliseconds since 1970, or a timestamp as text.
     Until(Template),
 }
 
-/// One rule of a [`Action::Choose`].
+/// One rule of an [`Action::Choose`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct SwitchRule {
     /// A JSON Logic rule.
     pub rule: Value,
     /// The label it picks.
     pub label: Str,
 }
 
-/// A value with expressions at some of its places.
+/// A value in which some parts are expressions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Template {
-    /// A value as it stands.
+    /// A plain value.
     Literal(Value),
     /// A JSONata expression.
     Expr(Str),
@@ -192,12 +193,13 @@ pub enum Template {
     Array(Vec<Template>),
 }
 
-/// A way from one node to another, taken when its label is the one its node finished with.
+/// An edge from one node to another. It is taken when its label is the one its source node finished
+/// with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
-    /// The node it leaves.
+    /// The source node.
     pub from: Str,
-    /// The node it enters.
+    /// The target node.
     pub to: Str,
     /// Its label.
     pub label: Str,
@@ -209,7 +211,7 @@ impl Edge {
         Self::labelled(from, to, DEFAULT_LABEL)
     }
 
-    /// An edge with a label of its own.
+    /// An edge with this label.
     pub fn labelled(from: impl Into<Str>, to: impl Into<Str>, label: impl Into<Str>) -> Self {
         Self {
             from: from.into(),
@@ -219,33 +221,33 @@ impl Edge {
     }
 }
 
-/// How many of the ways into a node must have been taken before it is entered.
+/// How many incoming edges must have been taken before a node is entered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Join {
-    /// Each way in enters it.
+    /// Each arriving edge enters it.
     #[default]
     Any,
-    /// All ways in together enter it once.
+    /// It is entered once all incoming edges have arrived.
     All,
 }
 
-/// How failed attempts are repeated.
+/// How failed attempts are retried.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Retry {
-    /// How many attempts there are beside the first.
+pub struct RetryPolicy {
+    /// The number of attempts after the first.
     pub max: u32,
-    /// How long to wait before the first repetition.
+    /// The backoff before the first retry, in milliseconds.
     pub wait_ms: u64,
-    /// By what the wait is multiplied after each repetition.
+    /// The factor by which the backoff grows after each retry.
     pub backoff: f64,
 }
 
-/// No wait between attempts is longer than this, whatever the backoff: an hour.
+/// Milliseconds between two attempts, whatever the backoff factor: an hour.
 const RETRY_WAIT_MS_MAX: f64 = 3_600_000.0;
 
-impl Retry {
-    /// How long to wait after the failed attempt of this number (from 1), if there is another.
+impl RetryPolicy {
+    /// The backoff after the failed attempt with this number (from 1), if another one follows.
     pub fn wait_ms(&self, attempt: u32) -> Option<u64> {
         if attempt > self.max {
             return None;
@@ -258,39 +260,39 @@ impl Retry {
     }
 }
 
-/// What a failure does that no `error` edge takes.
+/// What a failure without an `error` edge does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unhandled {
-    /// The run ends with it.
+pub enum UnhandledFailure {
+    /// It ends the run.
     #[default]
     EndsRun,
-    /// Only what depends on the failed node is skipped.
+    /// It skips only the nodes that depend on the failed one.
     SkipsDependents,
 }
 
-/// The bounds of a run, checked before each step.
+/// The limits of a run, checked before each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// How many steps a run may take.
+pub struct WorkflowLimits {
+    /// The number of steps.
     pub steps_max: u64,
-    /// How long it may be at work, waiting for people not counted.
+    /// The active time in milliseconds, excluding time spent waiting for people.
     pub active_ms_max: u64,
-    /// How many calls may leave.
+    /// The number of calls.
     pub calls_max: u64,
-    /// How many bytes its journal may hold.
+    /// The size of the journal in bytes.
     pub bytes_max: u64,
 }
 
-impl Default for Limits {
+impl Default for WorkflowLimits {
     fn default() -> Self {
         Self {
-            // The first two are what users of YAML graphs know as their defaults.
+            // The defaults that users of YAML graphs know.
             steps_max: 1_000,
             active_ms_max: 300_000,
-            // A thousand steps cannot make more calls; retries are calls too.
+            // Ten per step; retries and fan-out items count too.
             calls_max: 10_000,
-            // Far above what a sound run writes, far below what fills a disk unseen.
+            // Far above what a normal run writes, far below what fills a disk.
             bytes_max: 1 << 30,
         }
     }

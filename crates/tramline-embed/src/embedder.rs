@@ -1,36 +1,36 @@
-//! A model in this process as an `Embedder`: computing is kept off the threads that wait.
+//! A model in this process as an `Embedder`. Computation runs on blocking threads.
 
 use async_trait::async_trait;
 use std::sync::Arc;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::Embedder;
 
-/// So many texts per call: an encoder has them done in a second or two.
+/// Most texts per call. An encoder needs a second or two for them.
 const BATCH_MAX: usize = 64;
 
-/// What a text means to a model.
-pub(crate) trait Reads: Send + Sync + 'static {
-    /// The text's vector; all zero where it has no word that the model knows.
-    fn read(&self, text: &str) -> Vec<f32>;
+/// A model that embeds texts.
+pub(crate) trait TextEncoder: Send + Sync + 'static {
+    /// The text's vector; all zero if the model knows none of its words.
+    fn encode(&self, text: &str) -> Vec<f32>;
 }
 
 /// A model in this process.
-pub(crate) struct Local {
+pub(crate) struct LocalEmbedder {
     name: String,
-    reads: Arc<dyn Reads>,
+    encoder: Arc<dyn TextEncoder>,
 }
 
-impl Local {
-    pub(crate) fn new(name: String, reads: Box<dyn Reads>) -> Self {
+impl LocalEmbedder {
+    pub(crate) fn new(name: String, reads: Box<dyn TextEncoder>) -> Self {
         Self {
             name,
-            reads: reads.into(),
+            encoder: reads.into(),
         }
     }
 }
 
 #[async_trait]
-impl Embedder for Local {
+impl Embedder for LocalEmbedder {
     fn model(&self) -> &str {
         &self.name
     }
@@ -41,11 +41,11 @@ impl Embedder for Local {
 
     async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Failure> {
         if texts.len() > BATCH_MAX {
-            let message = format!("{} texts at once; {BATCH_MAX} are taken", texts.len());
+            let message = format!("{} texts at once; the limit is {BATCH_MAX}", texts.len());
             return Err(Failure::new(FailureKind::BadArguments, message));
         }
-        let reads = self.reads.clone();
-        let work = move || texts.iter().map(|text| reads.read(text)).collect();
+        let reads = self.encoder.clone();
+        let work = move || texts.iter().map(|text| reads.encode(text)).collect();
         let done = tokio::task::spawn_blocking(work).await;
         done.map_err(|error| Failure::new(FailureKind::Unavailable, format!("the model: {error}")))
     }

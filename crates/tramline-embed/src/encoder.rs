@@ -1,93 +1,95 @@
-//! A sentence encoder of the BERT family, such as all-MiniLM-L6-v2: each word is read in the light
-//! of the others, and a text is the mean of its words.
+//! A sentence encoder of the BERT family, such as all-MiniLM-L6-v2, with mean pooling.
 
-use crate::embedder::Reads;
+use crate::embedder::TextEncoder;
 use crate::tensors::Tensors;
 use crate::wordpiece::WordPiece;
 use ndarray::{Array1, Array2, Axis, Slice};
 
-/// What sentence encoders are trained to read; the cost grows with the square.
+/// Longest text, in tokens, as in the training of sentence encoders. The cost grows with the square.
 const TOKENS_MAX: usize = 128;
-/// Each head has so many numbers in every model of this family that is small enough to be used.
+/// Width of an attention head in all models of this family that are small enough to use.
 const HEAD_WIDTH: usize = 32;
-/// What keeps a norm from dividing by nothing; the family's own value.
-const NORM_FLOOR: f32 = 1e-12;
+/// Epsilon of the layer norm, as in the models' training.
+const NORM_EPSILON: f32 = 1e-12;
 
 /// The weights of an encoder.
-pub(crate) struct Encoder {
+pub(crate) struct BertEncoder {
     tokenizer: WordPiece,
-    frame: (usize, usize),
-    words: Array2<f32>,
-    /// By place in the text, the kind of text added.
-    places: Array2<f32>,
-    norm: Norm,
-    layers: Vec<Layer>,
+    cls_sep: (usize, usize),
+    word_embeddings: Array2<f32>,
+    /// By position in the text, including the token type embedding.
+    position_embeddings: Array2<f32>,
+    norm: LayerNorm,
+    layers: Vec<BertLayer>,
 }
 
-struct Layer {
+struct BertLayer {
     query: Linear,
     key: Linear,
     value: Linear,
-    mix: Linear,
-    mix_norm: Norm,
-    widen: Linear,
-    narrow: Linear,
-    norm: Norm,
+    attn_out: Linear,
+    attn_norm: LayerNorm,
+    ffn_in: Linear,
+    ffn_out: Linear,
+    ffn_norm: LayerNorm,
 }
 
 struct Linear {
-    /// By input, then by output.
+    /// Rows are inputs, columns outputs.
     weight: Array2<f32>,
     bias: Array1<f32>,
 }
 
-struct Norm {
+struct LayerNorm {
     weight: Array1<f32>,
     bias: Array1<f32>,
 }
 
-impl Encoder {
+impl BertEncoder {
     pub(crate) fn new(tensors: &Tensors<'_>, tokenizer: WordPiece) -> Result<Self, String> {
-        let words = table(tensors, "embeddings.word_embeddings.weight")?;
+        let words = matrix(tensors, "embeddings.word_embeddings.weight")?;
         let width = words.ncols();
-        let mut places = table(tensors, "embeddings.position_embeddings.weight")?;
-        let kinds = table(tensors, "embeddings.token_type_embeddings.weight")?;
+        let mut places = matrix(tensors, "embeddings.position_embeddings.weight")?;
+        let kinds = matrix(tensors, "embeddings.token_type_embeddings.weight")?;
         if places.ncols() != width || kinds.ncols() != width || width % HEAD_WIDTH != 0 {
-            return Err("the embeddings of words and places differ in width".to_owned());
+            return Err("the embeddings of words and positions differ in width".to_owned());
         }
-        if words.nrows() < tokenizer.tokens() || places.nrows() < TOKENS_MAX {
-            return Err("fewer rows of embeddings than tokens or places".to_owned());
+        if words.nrows() < tokenizer.token_count() || places.nrows() < TOKENS_MAX {
+            return Err("fewer rows of embeddings than tokens or positions".to_owned());
         }
         places += &kinds.row(0);
-        let count = (0..).take_while(|at| tensors.has(&Layer::name(*at, "output.dense.weight")));
-        let layers: Vec<Layer> = count
-            .map(|at| Layer::new(tensors, at, width))
+        let count =
+            (0..).take_while(|at| tensors.has(&BertLayer::name(*at, "output.dense.weight")));
+        let layers: Vec<BertLayer> = count
+            .map(|at| BertLayer::new(tensors, at, width))
             .collect::<Result<_, _>>()?;
         if layers.is_empty() {
-            return Err("an encoder without layers".to_owned());
+            return Err("the encoder has no layers".to_owned());
         }
         let frame = tokenizer
-            .frame
+            .cls_sep
             .ok_or("the vocabulary lacks [CLS] and [SEP]")?;
-        let norm = Norm::new(tensors, "embeddings.LayerNorm", width)?;
+        let norm = LayerNorm::new(tensors, "embeddings.LayerNorm", width)?;
         Ok(Self {
             tokenizer,
-            frame,
-            words,
-            places,
+            cls_sep: frame,
+            word_embeddings: words,
+            position_embeddings: places,
             norm,
             layers,
         })
     }
 }
 
-impl Reads for Encoder {
-    fn read(&self, text: &str) -> Vec<f32> {
-        let mut tokens = vec![self.frame.0];
-        tokens.extend(self.tokenizer.read(text, TOKENS_MAX - 2));
-        tokens.push(self.frame.1);
-        let mut states = self.words.select(Axis(0), &tokens);
-        states += &self.places.slice_axis(Axis(0), Slice::from(..tokens.len()));
+impl TextEncoder for BertEncoder {
+    fn encode(&self, text: &str) -> Vec<f32> {
+        let mut tokens = vec![self.cls_sep.0];
+        tokens.extend(self.tokenizer.tokenize(text, TOKENS_MAX - 2));
+        tokens.push(self.cls_sep.1);
+        let mut states = self.word_embeddings.select(Axis(0), &tokens);
+        states += &self
+            .position_embeddings
+            .slice_axis(Axis(0), Slice::from(..tokens.len()));
         self.norm.apply(&mut states);
         for layer in &self.layers {
             states = layer.apply(states);
@@ -96,48 +98,50 @@ impl Reads for Encoder {
     }
 }
 
-impl Layer {
+impl BertLayer {
     fn name(at: usize, part: &str) -> String {
         format!("encoder.layer.{at}.{part}")
     }
 
     fn new(tensors: &Tensors<'_>, at: usize, width: usize) -> Result<Self, String> {
         let linear = |part: &str| Linear::new(tensors, &Self::name(at, part));
-        let norm = |part: &str| Norm::new(tensors, &Self::name(at, part), width);
+        let norm = |part: &str| LayerNorm::new(tensors, &Self::name(at, part), width);
         let layer = Self {
             query: linear("attention.self.query")?,
             key: linear("attention.self.key")?,
             value: linear("attention.self.value")?,
-            mix: linear("attention.output.dense")?,
-            mix_norm: norm("attention.output.LayerNorm")?,
-            widen: linear("intermediate.dense")?,
-            narrow: linear("output.dense")?,
-            norm: norm("output.LayerNorm")?,
+            attn_out: linear("attention.output.dense")?,
+            attn_norm: norm("attention.output.LayerNorm")?,
+            ffn_in: linear("intermediate.dense")?,
+            ffn_out: linear("output.dense")?,
+            ffn_norm: norm("output.LayerNorm")?,
         };
-        let wide = layer.widen.bias.len();
+        let wide = layer.ffn_in.bias.len();
         let fits = |linear: &Linear, from, to| linear.weight.dim() == (from, to);
-        let square = [&layer.query, &layer.key, &layer.value, &layer.mix];
+        let square = [&layer.query, &layer.key, &layer.value, &layer.attn_out];
         let sound = square.iter().all(|linear| fits(linear, width, width));
-        match sound && fits(&layer.widen, width, wide) && fits(&layer.narrow, wide, width) {
+        match sound && fits(&layer.ffn_in, width, wide) && fits(&layer.ffn_out, wide, width) {
             true => Ok(layer),
-            false => Err(format!("the tables of layer {at} do not fit together")),
+            false => Err(format!(
+                "the matrices of layer {at} have inconsistent shapes"
+            )),
         }
     }
 
     fn apply(&self, states: Array2<f32>) -> Array2<f32> {
-        let mut mixed = self.mix.apply(&self.attend(&states));
+        let mut mixed = self.attn_out.apply(&self.self_attention(&states));
         mixed += &states;
-        self.mix_norm.apply(&mut mixed);
-        let mut wide = self.widen.apply(&mixed);
+        self.attn_norm.apply(&mut mixed);
+        let mut wide = self.ffn_in.apply(&mixed);
         wide.mapv_inplace(gelu);
-        let mut out = self.narrow.apply(&wide);
+        let mut out = self.ffn_out.apply(&wide);
         out += &mixed;
-        self.norm.apply(&mut out);
+        self.ffn_norm.apply(&mut out);
         out
     }
 
-    /// Every word takes from every other as much as they have to do with each other.
-    fn attend(&self, states: &Array2<f32>) -> Array2<f32> {
+    /// Multi-head self-attention.
+    fn self_attention(&self, states: &Array2<f32>) -> Array2<f32> {
         let (query, key, value) = (
             self.query.apply(states),
             self.key.apply(states),
@@ -164,9 +168,9 @@ impl Layer {
 
 impl Linear {
     fn new(tensors: &Tensors<'_>, name: &str) -> Result<Self, String> {
-        let weight = table(tensors, &format!("{name}.weight"))?;
+        let weight = matrix(tensors, &format!("{name}.weight"))?;
         let bias = tensors.of_shape(&format!("{name}.bias"), &[weight.nrows()])?;
-        // Files have it by output; products are faster by input.
+        // Files store it by output; products are faster by input.
         let weight = weight.t().as_standard_layout().into_owned();
         Ok(Self {
             weight,
@@ -181,7 +185,7 @@ impl Linear {
     }
 }
 
-impl Norm {
+impl LayerNorm {
     fn new(tensors: &Tensors<'_>, name: &str, width: usize) -> Result<Self, String> {
         let part = |part: &str| tensors.of_shape(&format!("{name}.{part}"), &[width]);
         Ok(Self {
@@ -196,20 +200,20 @@ impl Norm {
             let mean = row.sum() / count;
             row -= mean;
             let variance = row.fold(0.0, |sum, number| sum + number * number) / count;
-            row /= (variance + NORM_FLOOR).sqrt();
+            row /= (variance + NORM_EPSILON).sqrt();
             row *= &self.weight;
             row += &self.bias;
         }
     }
 }
 
-fn table(tensors: &Tensors<'_>, name: &str) -> Result<Array2<f32>, String> {
+fn matrix(tensors: &Tensors<'_>, name: &str) -> Result<Array2<f32>, String> {
     let tensor = tensors.get(name)?;
-    let sides = tensor.sides(name)?;
+    let sides = tensor.matrix_shape(name)?;
     Array2::from_shape_vec(sides, tensor.numbers).map_err(|error| format!("`{name}`: {error}"))
 }
 
-/// The family's curve, by its usual approximation: it differs in the fourth decimal at most.
+/// GELU in the tanh approximation, which differs in the fourth decimal at most.
 fn gelu(x: f32) -> f32 {
     const SLOPE: f32 = 0.797_884_6;
     0.5 * x * (1.0 + (SLOPE * (x + 0.044_715 * x * x * x)).tanh())

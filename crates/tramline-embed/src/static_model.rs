@@ -1,13 +1,13 @@
-//! A static model: a vector for each token, and a text is the mean of its tokens.
+//! A static model: a vector for each token, and the sum of a text's tokens as its vector.
 //!
-//! The layout is model2vec's: `embeddings`, a row for each vector; `weights`, if there, says how much each
-//! token counts; `mapping`, if there, says which row a token has.
+//! The layout is model2vec's: `embeddings` has a row for each vector; the optional `weights` has the weight of each
+//! token, and the optional `mapping` the row of each token.
 
-use crate::embedder::Reads;
+use crate::embedder::TextEncoder;
 use crate::tensors::{Tensor, Tensors};
 use crate::wordpiece::WordPiece;
 
-/// More of a text is not read.
+/// Longest text, in tokens. The rest is ignored.
 const TOKENS_MAX: usize = 512;
 
 /// A vector for each token.
@@ -22,11 +22,11 @@ pub(crate) struct StaticModel {
 impl StaticModel {
     pub(crate) fn new(tensors: &Tensors<'_>, tokenizer: WordPiece) -> Result<Self, String> {
         let table = tensors.get("embeddings")?;
-        let (rows, width) = table.sides("embeddings")?;
+        let (rows, width) = table.matrix_shape("embeddings")?;
         let side = |name: &str| tensors.has(name).then(|| tensors.get(name)).transpose();
         let weights = side("weights")?.map(|tensor| tensor.numbers);
         let mapping = side("mapping")?.map(row_numbers);
-        let tokens = tokenizer.tokens();
+        let tokens = tokenizer.token_count();
         let short = |length: Option<usize>| length.is_some_and(|length| length < tokens);
         if short(weights.as_ref().map(Vec::len)) || short(mapping.as_ref().map(Vec::len)) {
             return Err("`weights` or `mapping` is shorter than the vocabulary".to_owned());
@@ -34,7 +34,7 @@ impl StaticModel {
         let last = mapping.iter().flatten().copied().max();
         if last.map_or(rows < tokens, |last| last >= rows) {
             return Err(format!(
-                "{tokens} tokens, and only {rows} rows in `embeddings`"
+                "{tokens} tokens, but only {rows} rows in `embeddings`"
             ));
         }
         Ok(Self {
@@ -51,10 +51,10 @@ fn row_numbers(tensor: Tensor) -> Vec<usize> {
     tensor.numbers.into_iter().map(|row| row as usize).collect()
 }
 
-impl Reads for StaticModel {
-    fn read(&self, text: &str) -> Vec<f32> {
-        let tokens = self.tokenizer.read(text, TOKENS_MAX);
-        // A word that the model does not know has no meaning that could be added.
+impl TextEncoder for StaticModel {
+    fn encode(&self, text: &str) -> Vec<f32> {
+        let tokens = self.tokenizer.tokenize(text, TOKENS_MAX);
+        // An unknown word has no vector to add.
         let known = tokens
             .into_iter()
             .filter(|token| *token != self.tokenizer.unknown);

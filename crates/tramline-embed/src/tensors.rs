@@ -1,9 +1,9 @@
-//! Reads a safetensors file: a header of JSON, and numbers. Nothing in it is trusted.
+//! Parses a safetensors file: a JSON header and numbers. Nothing in it is trusted.
 
 use half::{bf16, f16};
 use serde_json::{Map, Value};
 
-/// Headers of models are a few hundred kilobytes at most.
+/// Largest header, in bytes. Those of real models have a few hundred kilobytes at most.
 const HEADER_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// The tensors of a file.
@@ -19,12 +19,12 @@ pub(crate) struct Tensor {
 }
 
 impl Tensor {
-    /// The two sides of a table.
-    pub(crate) fn sides(&self, name: &str) -> Result<(usize, usize), String> {
+    /// The number of rows and columns of a matrix.
+    pub(crate) fn matrix_shape(&self, name: &str) -> Result<(usize, usize), String> {
         match self.shape.as_slice() {
             [rows, columns] if *rows > 0 && *columns > 0 => Ok((*rows, *columns)),
             other => Err(format!(
-                "`{name}` has the shape {other:?} and should be a table"
+                "`{name}` has the shape {other:?} and should be a matrix"
             )),
         }
     }
@@ -32,7 +32,7 @@ impl Tensor {
 
 impl<'b> Tensors<'b> {
     pub(crate) fn read(bytes: &'b [u8]) -> Result<Self, String> {
-        let broken = || "no safetensors file, or a damaged one".to_owned();
+        let broken = || "not a safetensors file, or a damaged one".to_owned();
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| broken())?;
         if length > HEADER_BYTES_MAX || length > rest.len() {
@@ -47,15 +47,15 @@ impl<'b> Tensors<'b> {
         self.header.contains_key(name)
     }
 
-    /// A tensor's numbers, whatever they are written as.
+    /// A tensor's numbers, converted to `f32`.
     pub(crate) fn get(&self, name: &str) -> Result<Tensor, String> {
         let about = self
             .header
             .get(name)
             .ok_or_else(|| format!("no tensor `{name}`"))?;
         let damaged = || format!("the tensor `{name}` is damaged");
-        let shape = whole(about.get("shape")).ok_or_else(damaged)?;
-        let span = whole(about.get("data_offsets")).ok_or_else(damaged)?;
+        let shape = usize_list(about.get("shape")).ok_or_else(damaged)?;
+        let span = usize_list(about.get("data_offsets")).ok_or_else(damaged)?;
         let [from, to] = span.as_slice() else {
             return Err(damaged());
         };
@@ -64,9 +64,9 @@ impl<'b> Tensors<'b> {
             .get("dtype")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let numbers = numbers(kind, bytes).ok_or_else(|| {
+        let numbers = decode_numbers(kind, bytes).ok_or_else(|| {
             format!(
-                "the tensor `{name}` holds `{kind}`; F32, F16, BF16, F64, I64, I32 and I8 are read"
+                "the tensor `{name}` has the type `{kind}`; F32, F16, BF16, F64, I64, I32 and I8 are supported"
             )
         })?;
         let count = shape
@@ -85,21 +85,21 @@ impl<'b> Tensors<'b> {
         match tensor.shape == shape {
             true => Ok(tensor.numbers),
             false => Err(format!(
-                "`{name}` has the shape {:?} and not {shape:?}",
+                "`{name}` has the shape {:?} instead of {shape:?}",
                 tensor.shape
             )),
         }
     }
 }
 
-fn whole(value: Option<&Value>) -> Option<Vec<usize>> {
+fn usize_list(value: Option<&Value>) -> Option<Vec<usize>> {
     let numbers = value?.as_array()?.iter();
     numbers
         .map(|one| usize::try_from(one.as_u64()?).ok())
         .collect()
 }
 
-fn numbers(kind: &str, bytes: &[u8]) -> Option<Vec<f32>> {
+fn decode_numbers(kind: &str, bytes: &[u8]) -> Option<Vec<f32>> {
     fn each<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> f32) -> Option<Vec<f32>> {
         let (numbers, rest) = bytes.as_chunks::<N>();
         rest.is_empty()

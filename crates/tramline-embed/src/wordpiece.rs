@@ -1,43 +1,43 @@
-//! Tokens as models of the BERT family have them: words, cut into the longest pieces that are known.
+//! The WordPiece tokenizer of the BERT family: cuts words into the longest known pieces.
 //!
-//! Read from `tokenizer.json`. Other kinds of tokenizer are refused by name: a model that is fed with
-//! wrong tokens answers, and answers nonsense.
+//! Parsed from `tokenizer.json`. Other kinds of tokenizers are rejected by name: a model that is fed the wrong tokens
+//! still answers, but with nonsense.
 
 use serde_json::Value;
 use std::collections::HashMap;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Longer words are unknown; the format's own default.
+/// Longest known word, in characters; the format's own default.
 const WORD_CHARS_MAX: usize = 100;
-/// Vocabularies have some thirty thousand tokens; the largest of today a quarter of a million.
+/// Most tokens in a vocabulary. Usual ones have thirty thousand, the largest a quarter of a million.
 const TOKENS_MAX: usize = 2_000_000;
 
-/// A vocabulary of pieces of words.
+/// A vocabulary of word pieces.
 pub(crate) struct WordPiece {
     pieces: HashMap<Box<str>, usize>,
-    /// What stands before a piece that goes on with a word.
+    /// The prefix of a piece that continues a word.
     prefix: String,
     /// The token of a word that cannot be cut into known pieces.
     pub(crate) unknown: usize,
-    small_letters: bool,
+    lowercase: bool,
     /// The tokens before and after a text.
     #[cfg_attr(
         not(feature = "minilm"),
-        allow(dead_code, reason = "encoders frame texts")
+        allow(dead_code, reason = "only encoders frame texts")
     )]
-    pub(crate) frame: Option<(usize, usize)>,
+    pub(crate) cls_sep: Option<(usize, usize)>,
 }
 
 impl WordPiece {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let file: Value =
-            serde_json::from_slice(bytes).map_err(|error| format!("no tokenizer: {error}"))?;
+            serde_json::from_slice(bytes).map_err(|error| format!("not a tokenizer: {error}"))?;
         let model = file.get("model").unwrap_or(&Value::Null);
         let kind = model.get("type").and_then(Value::as_str).unwrap_or("none");
         if kind != "WordPiece" {
             return Err(format!(
-                "a tokenizer of the kind `{kind}`; only WordPiece is read"
+                "a tokenizer of the kind `{kind}`; only WordPiece is supported"
             ));
         }
         let vocabulary = model.get("vocab").and_then(Value::as_object);
@@ -46,7 +46,7 @@ impl WordPiece {
         for (piece, token) in vocabulary {
             let token = token.as_u64().and_then(|token| usize::try_from(token).ok());
             let token = token.filter(|token| *token < TOKENS_MAX);
-            let token = token.ok_or_else(|| format!("`{piece}` has no sound number"))?;
+            let token = token.ok_or_else(|| format!("`{piece}` has no valid token number"))?;
             pieces.insert(piece.as_str().into(), token);
         }
         let text = |name: &str, usual: &str| {
@@ -62,42 +62,42 @@ impl WordPiece {
         Ok(Self {
             unknown: unknown.ok_or("the vocabulary has no token for unknown words")?,
             prefix: text("continuing_subword_prefix", "##"),
-            small_letters: small_letters(file.get("normalizer").unwrap_or(&Value::Null)),
+            lowercase: is_lowercasing(file.get("normalizer").unwrap_or(&Value::Null)),
             pieces,
-            frame,
+            cls_sep: frame,
         })
     }
 
-    /// How many tokens there can be.
-    pub(crate) fn tokens(&self) -> usize {
+    /// The number of token ids.
+    pub(crate) fn token_count(&self) -> usize {
         self.pieces.values().max().map_or(0, |last| last + 1)
     }
 
-    /// The words of a text, as the vocabulary may have them.
-    fn words(&self, text: &str) -> Words<impl Iterator<Item = char>> {
-        let small = self.small_letters;
+    /// The normalized words of a text.
+    fn words(&self, text: &str) -> WordSplitter<impl Iterator<Item = char>> {
+        let small = self.lowercase;
         let clean = text.chars().filter(|c| *c != '\u{fffd}');
-        Words {
-            chars: clean.flat_map(move |c| normal(c, small)),
-            held: None,
+        WordSplitter {
+            chars: clean.flat_map(move |c| normalize(c, small)),
+            pending: None,
         }
     }
 
-    /// The tokens of a text, the first `most` of them.
-    pub(crate) fn read(&self, text: &str, most: usize) -> Vec<usize> {
+    /// The tokens of a text, at most `most`.
+    pub(crate) fn tokenize(&self, text: &str, most: usize) -> Vec<usize> {
         let mut tokens = Vec::new();
         for word in self.words(text) {
             if tokens.len() >= most {
                 break;
             }
-            self.cut(&word, &mut tokens);
+            self.split_word(&word, &mut tokens);
         }
         tokens.truncate(most);
         tokens
     }
 
-    /// Cuts a word into the longest pieces, from its beginning on.
-    fn cut(&self, word: &str, tokens: &mut Vec<usize>) {
+    /// Cuts a word into the longest pieces, from its beginning.
+    fn split_word(&self, word: &str, tokens: &mut Vec<usize>) {
         let before = tokens.len();
         let mut rest = word;
         let mut piece = String::new();
@@ -123,18 +123,18 @@ impl WordPiece {
     }
 }
 
-/// Whether a normalizer, or one inside it, makes small letters. They nearly all do.
-fn small_letters(normalizer: &Value) -> bool {
+/// Whether a normalizer, or one inside it, converts to lower case. Nearly all do.
+fn is_lowercasing(normalizer: &Value) -> bool {
     let inside = normalizer.get("normalizers").and_then(Value::as_array);
     match (normalizer.get("lowercase").and_then(Value::as_bool), inside) {
         (Some(small), _) => small,
-        (None, Some(inside)) => inside.iter().all(small_letters),
+        (None, Some(inside)) => inside.iter().all(is_lowercasing),
         (None, None) => true,
     }
 }
 
-/// A character as the vocabulary has it: small, without accents, control characters gone.
-fn normal(c: char, small: bool) -> Vec<char> {
+/// A normalized character: lower case, without accents; control characters are removed.
+fn normalize(c: char, small: bool) -> Vec<char> {
     if matches!(c, '\t' | '\n' | '\r') {
         return vec![' '];
     }
@@ -148,32 +148,32 @@ fn normal(c: char, small: bool) -> Vec<char> {
     bare.flat_map(char::to_lowercase).collect()
 }
 
-/// Characters that are there and not seen, which say nothing.
+/// Invisible format characters.
 fn is_format(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Words between spaces, with signs and Han characters as words of their own.
-struct Words<I> {
+/// Splits at spaces, with punctuation and Han characters as separate words.
+struct WordSplitter<I> {
     chars: I,
-    held: Option<char>,
+    pending: Option<char>,
 }
 
-impl<I: Iterator<Item = char>> Iterator for Words<I> {
+impl<I: Iterator<Item = char>> Iterator for WordSplitter<I> {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
         let mut word = String::new();
         loop {
-            let next = self.held.take().or_else(|| self.chars.next());
+            let next = self.pending.take().or_else(|| self.chars.next());
             match next {
                 None => return (!word.is_empty()).then_some(word),
                 Some(c) if c.is_whitespace() && word.is_empty() => {}
                 Some(c) if c.is_whitespace() => return Some(word),
-                Some(c) if stands_alone(c) && word.is_empty() => return Some(c.to_string()),
-                Some(c) if stands_alone(c) => {
-                    self.held = Some(c);
+                Some(c) if is_separate(c) && word.is_empty() => return Some(c.to_string()),
+                Some(c) if is_separate(c) => {
+                    self.pending = Some(c);
                     return Some(word);
                 }
                 Some(c) => word.push(c),
@@ -182,7 +182,7 @@ impl<I: Iterator<Item = char>> Iterator for Words<I> {
     }
 }
 
-fn stands_alone(c: char) -> bool {
+fn is_separate(c: char) -> bool {
     let sign = c.is_ascii_punctuation()
         || matches!(c, '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}'
             | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{3001}'..='\u{3003}'

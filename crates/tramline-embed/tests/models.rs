@@ -1,4 +1,4 @@
-//! Models in both layouts are read and keep the contract; damaged ones are refused with a reason.
+//! Models in both layouts are read and keep the contract; damaged ones are rejected with a reason.
 //!
 //! The static model is a small one, made here in model2vec's layout.
 
@@ -70,7 +70,7 @@ fn small() -> TempDir {
 
 fn why_not(dir: &Path) -> String {
     match open(dir) {
-        Ok(_) => panic!("it was read"),
+        Ok(_) => panic!("the model was accepted"),
         Err(unreadable) => unreadable.to_string(),
     }
 }
@@ -98,7 +98,7 @@ async fn a_text_is_the_mean_of_its_tokens() {
         sum
     };
     assert_eq!(vectors[0], sum(&[4, 7, 8]));
-    assert_eq!(vectors[1], vectors[0], "unknown signs mean nothing");
+    assert_eq!(vectors[1], vectors[0], "unknown characters add nothing");
     assert_eq!(vectors[2], sum(&[13]), "accents make no difference");
     assert_eq!(vectors[3], vectors[2]);
     assert_eq!(vectors[4], vec![0.0; WIDTH]);
@@ -109,7 +109,7 @@ async fn weights_and_mappings_are_followed() {
     let count = WORDS.len();
     let mapping: Vec<f32> = (0..count).map(|token| (token % 2) as f32).collect();
     let weights: Vec<f32> = (0..count).map(|token| token as f32).collect();
-    // Row numbers are whole in real files; whichever way they are written, they are read.
+    // Real files store row numbers as integers; any number type is accepted.
     let file = tensors(&[
         ("embeddings", &[2, WIDTH], rows(2)),
         ("mapping", &[count], mapping),
@@ -179,7 +179,7 @@ fn minilm() -> PathBuf {
 #[cfg(feature = "minilm")]
 #[tokio::test]
 async fn a_sentence_encoder_keeps_the_contract_and_gives_known_vectors() {
-    let embedder = open(&minilm()).expect("`cargo xtask bench search` brings the encoder");
+    let embedder = open(&minilm()).expect("the encoder is missing: run `cargo xtask bench search`");
     embedder_contract(embedder.clone()).await;
     let texts = ["The weather is lovely today.", "He drove to the stadium."].map(str::to_owned);
     let vectors = embedder.embed(texts.to_vec()).await.unwrap();
@@ -187,7 +187,7 @@ async fn a_sentence_encoder_keeps_the_contract_and_gives_known_vectors() {
         .into_iter()
         .map(|vector| tramline_engine::search::Vector::new(vector).unwrap())
         .collect();
-    // The model's authors give this nearness for these two texts.
-    let near = vectors[0].nearness(&vectors[1]).unwrap();
+    // The model's authors report this similarity for these two texts.
+    let near = vectors[0].cosine_similarity(&vectors[1]).unwrap();
     assert!((near - 0.1046).abs() < 0.001, "{near}");
 }

@@ -1,18 +1,21 @@
-//! What was commanded, by whom, why and with what result: kept in the store, apart from the runs.
+//! The audit: which command was given, by whom, why and with what result, stored separately from
+//! the runs.
 //!
-//! A journal tells what happened in a run. This tells also what was refused, and outlives the run.
-//! A note is durable before the command is answered; notes of one moment share a disk sync.
+//! A journal records what happened in a run. The audit also records what was rejected, and outlives
+//! the run. A note is stored before the first effect of its command, and complete and durable before
+//! the command returns; concurrent notes share a disk sync.
 //!
-//! Notes are kept in classes with a bound each, so that no agent can push out the trail of persons by
-//! commanding a lot: see [`AuditClass`].
+//! Notes are kept in classes with a limit each, so that an agent cannot push out the trail of
+//! people with many commands: see [`AuditClass`].
 
 mod classes;
+mod command_scope;
 mod scope;
 
 pub use classes::AuditClass;
 pub(crate) use classes::AuditWriter;
-pub use scope::noted_by_door;
-pub(crate) use scope::{CommandNote, Decision};
+pub use scope::audited_by_front_end;
+pub(crate) use scope::{AuditDecision, CommandNote};
 
 use crate::clock;
 use crate::engine::Engine;
@@ -21,43 +24,52 @@ use serde_json::{Map, Value as Json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_core::ids::RunId;
 
-/// Larger arguments are cut, in bytes: a note is read by people, and the journal has all of them.
+/// Bytes of the arguments in a note; longer ones are cut. People read notes, and the journal has
+/// everything.
 const ARGUMENTS_BYTES_MAX: usize = 2_000;
-/// Longer texts are cut, in characters: a note is read by people.
+/// Characters of a text in a note; longer ones are cut, because people read notes.
 const TEXT_CHARS_MAX: usize = 2_000;
 
-/// One command and what came of it.
+/// The result of a command that was rejected before it changed anything.
+const REFUSED: &str = "refused";
+
+/// One command and its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Note {
-    /// When, in milliseconds since 1970.
+pub struct AuditNote {
+    /// The time, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What was commanded.
+    /// The command.
     pub command: String,
-    /// About which run, in the caller's words: it need not exist.
+    /// The run, as the caller named it: it need not exist.
     pub run: Option<String>,
-    /// By whom.
+    /// Who gave it.
     pub by: String,
-    /// By which door: `mcp`, `http`, `command-line`, or the channel of an answer.
-    pub door: Option<String>,
-    /// With what, without secrets.
+    /// The channel: `mcp`, `http`, `command-line`, or the channel of an answer.
+    pub channel: Option<String>,
+    /// The arguments, with secrets redacted.
     pub arguments: Option<Json>,
-    /// What was decided about the run's questions.
+    /// The decisions on the run's pauses.
     pub decisions: Vec<Json>,
-    /// Under which label.
+    /// The plan that was made for it, if its arguments hold only an intent.
+    pub plan: Option<Json>,
+    /// The runs that it started.
+    pub started: Vec<String>,
+    /// The session label.
     pub session: Option<String>,
-    /// Why, as the caller says.
+    /// The caller's reason.
     pub why: Option<String>,
-    /// What came of it: how the run stands, or `refused`.
+    /// The result: the status of the run, or `refused` if nothing happened. `started` if the
+    /// process died before the command ended.
     pub result: String,
-    /// Why it was refused.
+    /// Why it was rejected.
     pub error: Option<String>,
-    /// Whether a person commanded or decided it, as far as the door can tell: by the command line, the
-    /// studio, a form or a token that stands for a person.
+    /// Whether a person gave or decided it, as far as the channel shows: command line, studio, a
+    /// form, or a token that stands for a person.
     pub person: bool,
 }
 
-impl Note {
-    /// A note of now.
+impl AuditNote {
+    /// A note with the current time.
     pub fn new(command: impl Into<String>, by: impl Into<String>) -> Self {
         Self {
             at_ms: clock::now_ms(),
@@ -67,7 +79,7 @@ impl Note {
         }
     }
 
-    /// The note as JSON, as it is kept and printed.
+    /// The note as JSON, as stored and printed.
     pub fn to_json(&self) -> Json {
         let mut told = Map::new();
         told.insert("at_ms".into(), self.at_ms.into());
@@ -84,17 +96,28 @@ impl Note {
         text("why", self.why.as_deref());
         text("result", Some(&self.result));
         text("error", self.error.as_deref());
-        text("door", self.door.as_deref());
+        text("door", self.channel.as_deref());
         if let Some(arguments) = &self.arguments {
             told.insert("arguments".into(), arguments.clone());
+        }
+        if let Some(plan) = &self.plan {
+            told.insert("plan".into(), plan.clone());
         }
         if !self.decisions.is_empty() {
             told.insert("decisions".into(), self.decisions.clone().into());
         }
+        // A command that starts its own run names it as the run.
+        if self
+            .started
+            .iter()
+            .any(|run| Some(run) != self.run.as_ref())
+        {
+            told.insert("started".into(), self.started.clone().into());
+        }
         told.into()
     }
 
-    /// A place among all notes: by time, and with its run to be found by.
+    /// The store key: ordered by time, and searchable by run.
     fn key(&self, written: usize) -> String {
         let run = self
             .run
@@ -109,23 +132,27 @@ impl Note {
     }
 }
 
-/// Counts the notes of this process: those of one millisecond stay in their order.
-static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+/// Counts the notes of this process, so that those of one millisecond stay in order.
+static NOTES_WRITTEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Engine {
-    /// Writes a note. It is on the disk when this returns. The same refusal within an hour is counted in
-    /// the line that it has already.
-    pub async fn note(&self, note: Note) -> Result<(), Fault> {
-        let written = WRITTEN.fetch_add(1, Ordering::Relaxed) + 1;
-        let note = self.discreet_note(note);
+    /// Writes a note, which is durable when this returns. The same rejection within an hour is
+    /// counted in its existing note.
+    pub async fn write_audit_note(&self, note: AuditNote) -> Result<(), Fault> {
+        let written = NOTES_WRITTEN.fetch_add(1, Ordering::Relaxed) + 1;
+        let note = self.redact_note(note);
         Ok(self
             .audit_writer()
-            .keep(self.store(), &note, written)
+            .write(self.store(), &note, written)
             .await?)
     }
 
-    /// The notes since a moment, of one run if one is named, oldest first.
-    pub async fn notes(&self, since_ms: i64, run: Option<&RunId>) -> Result<Vec<Json>, Fault> {
+    /// The notes since a time, optionally of one run, oldest first.
+    pub async fn audit_notes(
+        &self,
+        since_ms: i64,
+        run: Option<&RunId>,
+    ) -> Result<Vec<Json>, Fault> {
         Ok(classes::read(self.store(), since_ms.max(0), run).await?)
     }
 }

@@ -1,46 +1,46 @@
-//! The one place that reads the clock and draws chance, for a core that has neither.
+//! The one place that reads the clock and random numbers, since the core does neither.
 //!
-//! The time of day may be set while we run: by hand, or by a service that was wrong or becomes right.
-//! What waits for a moment or counts how long something took must not be thrown off by that, so the
-//! time given here follows the time since the machine was started where the two disagree by much,
-//! and takes the new time of day over once it has lasted.
+//! The system time may be set while the process runs: by hand, or by a time service. Timers and
+//! durations must not be disturbed by that, so the time given here follows the boot clock where the
+//! two differ by much, and adopts the new system time once it has lasted.
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time of day may move by so much at once, in milliseconds, without being taken for set: clocks
-/// that are kept right are corrected by less.
+/// Change of the system time, in milliseconds, up to which it counts as an ordinary correction by a
+/// time service.
 const JUMP_MS: i64 = 60_000;
 
-/// A time of day that was set counts after so long: whoever set it wrongly had the time to notice.
-const TAKEN_OVER_AFTER_MS: i64 = 10 * 60_000;
+/// Time, in milliseconds, after which a changed system time is adopted: long enough to notice a
+/// mistake.
+const ADOPT_AFTER_MS: i64 = 10 * 60_000;
 
-/// No moment.
+/// No time.
 const NEVER: i64 = i64::MIN;
 
 /// Milliseconds since 1970.
 pub fn now_ms() -> i64 {
     static CLOCK: SteadyClock = SteadyClock::new();
-    CLOCK.read(day_ms(), up_ms())
+    CLOCK.read(system_time_ms(), uptime_ms())
 }
 
-/// The time of day.
-fn day_ms() -> i64 {
+/// The system time.
+fn system_time_ms() -> i64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis() as i64)
 }
 
-/// The time since the machine was started, with the time it slept.
+/// The time since boot, including sleep.
 #[cfg(target_os = "linux")]
-fn up_ms() -> i64 {
-    // By way of the C library: a profiler that replaces it counts this too.
+fn uptime_ms() -> i64 {
+    // Through the C library: a profiler that replaces it sees this call too.
     let up = nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME);
     up.map_or(0, |up| up.tv_sec() * 1_000 + up.tv_nsec() / 1_000_000)
 }
 
-/// The time since this was first asked.
+/// The time since the first call.
 #[cfg(not(target_os = "linux"))]
 fn up_ms() -> i64 {
     static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
@@ -48,15 +48,15 @@ fn up_ms() -> i64 {
     began.elapsed().as_millis() as i64
 }
 
-/// A time of day that does not jump.
+/// A system time that does not jump.
 ///
-/// Threads that read it at once may see a jump one after the other; each of them sees a time that was
-/// right for it.
+/// Threads that read it at the same time may see a jump one after the other; each gets a time that
+/// was right for it.
 #[derive(Debug)]
 struct SteadyClock {
-    /// The time of day when the machine was started, as far as we know.
+    /// The system time at boot, as far as known.
     started_ms: AtomicI64,
-    /// When a time of day was first seen that is far from ours.
+    /// When a system time that differs by much was first seen.
     jumped_ms: AtomicI64,
 }
 
@@ -77,7 +77,7 @@ impl SteadyClock {
                 self.jumped_ms.store(up_ms, Ordering::Relaxed);
                 return ours;
             }
-            if up_ms - jumped < TAKEN_OVER_AFTER_MS {
+            if up_ms - jumped < ADOPT_AFTER_MS {
                 return ours;
             }
         }
@@ -91,9 +91,9 @@ impl SteadyClock {
     }
 }
 
-/// 64 bits nobody can foresee well enough to matter: ids and seeds, no secrets.
+/// 64 random bits, good enough for ids and seeds, not for secrets.
 pub fn random() -> u64 {
-    // Every RandomState is keyed anew from the system's randomness.
+    // Every `RandomState` has new keys from the system's randomness.
     std::collections::hash_map::RandomState::new()
         .build_hasher()
         .finish()
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     const DAY: i64 = 86_400_000;
-    /// Some time of day, on a machine that was started an hour before.
+    /// Some system time, on a machine that booted an hour before.
     const NOON: i64 = 1_800_000_000_000;
     const UP: i64 = 3_600_000;
 
@@ -114,7 +114,7 @@ mod tests {
         for ms in 0..1_000 {
             assert_eq!(clock.read(NOON + ms * 997, UP + ms * 997), NOON + ms * 997);
         }
-        // It is corrected a little at a time, and after the machine has slept.
+        // It is corrected in small amounts, and after the machine slept.
         assert_eq!(clock.read(NOON + DAY + 900, UP + DAY), NOON + DAY + 900);
         assert_eq!(
             clock.read(NOON + DAY - 30_000, UP + DAY),
@@ -128,14 +128,14 @@ mod tests {
             let clock = SteadyClock::new();
             assert_eq!(clock.read(NOON, UP), NOON);
             let mut last = NOON;
-            for ms in (0..TAKEN_OVER_AFTER_MS).step_by(7_000) {
+            for ms in (0..ADOPT_AFTER_MS).step_by(7_000) {
                 let now = clock.read(NOON + jump + ms, UP + ms);
                 assert_eq!(now, NOON + ms, "{jump}");
                 assert!(now >= last);
                 last = now;
             }
-            // Somebody set it right again.
-            let later = TAKEN_OVER_AFTER_MS + 1;
+            // The time was corrected again.
+            let later = ADOPT_AFTER_MS + 1;
             assert_eq!(clock.read(NOON + later, UP + later), NOON + later);
         }
     }
@@ -143,10 +143,10 @@ mod tests {
     #[test]
     fn a_new_time_that_lasts_is_taken_over() {
         let clock = SteadyClock::new();
-        // A machine without a clock of its own, before it has asked for the time.
+        // A machine without a hardware clock, before it has asked for the time.
         assert_eq!(clock.read(7_000, UP), 7_000);
         assert_eq!(clock.read(NOON, UP + 1_000), 8_000);
-        let later = TAKEN_OVER_AFTER_MS + 1_000;
+        let later = ADOPT_AFTER_MS + 1_000;
         assert_eq!(clock.read(NOON + later, UP + later), NOON + later);
         assert_eq!(
             clock.read(NOON + later + 1, UP + later + 1),
@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(clock.read(NOON, UP), NOON);
         assert_eq!(clock.read(NOON + DAY, UP + 10), NOON + 10);
         assert_eq!(clock.read(NOON + 20, UP + 20), NOON + 20);
-        // The second jump has its own time to last.
-        let later = TAKEN_OVER_AFTER_MS + 15;
+        // The second jump has to last by itself.
+        let later = ADOPT_AFTER_MS + 15;
         assert_eq!(clock.read(NOON + later + DAY, UP + later), NOON + later);
     }
 }

@@ -1,22 +1,22 @@
-//! The library API: start, resume, answer, amend, abort, follow.
+//! The engine API: start, resume, answer, amend, abort, follow.
 //!
-//! Every method but `start` and `resume` only appends one event, in whatever process it is
-//! called; the process that drives the run sees it and goes on.
+//! Every method except `start` and `resume` only appends one event, in any process. The process
+//! that drives the run sees the event and acts on it.
 
-use crate::audit::{AuditWriter, CommandNote, Decision};
+use crate::attempt;
+use crate::audit::{AuditDecision, AuditWriter, CommandNote};
 use crate::clock;
 use crate::fault::Fault;
-use crate::learnt::{Learnt, keepable};
-use crate::ledger::{Ledger, status};
+use crate::journal_writer::{JournalWriter, run_status};
 use crate::library::Library;
 use crate::long_work::long_work;
-use crate::perform;
-use crate::policy::Policy;
+use crate::plan_history::{PlanHistory, scrub_intent};
+use crate::policy::ToolPolicy;
 use crate::registry::Registry;
 use crate::seams::{Exchange, Observer, Store, Tools, Workflows};
-use crate::settings::{Discreet, Settings};
-use crate::shelf::Shelf;
-use crate::uses::Uses;
+use crate::settings::{RedactingTools, Settings};
+use crate::usage_stats::UsageStats;
+use crate::workflow_map::WorkflowMap;
 use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,128 +27,130 @@ use tokio_util::task::TaskTracker;
 use tramline_core::Str;
 use tramline_core::graph::Patch;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, EXPIRY, Entry, Event, Outcome, Parent, Started};
+use tramline_core::journal::{Answer, EXPIRY, Entry, Event, Outcome, ParentStep, RunStarted};
 use tramline_core::run::Run;
 use tramline_core::trace::Trace;
 
-mod asked;
+mod append_event;
 mod authority;
-mod bound;
+mod checkpoint_commands;
 mod child;
-mod close;
-mod count;
-mod debug;
-mod discreet;
-mod documents;
-mod driving;
-mod editing;
+mod child_question;
+mod debugger;
+mod descendants;
+mod document_cache;
+mod edited_arguments;
+mod event_stream;
 mod expiry;
-mod family;
-mod follow;
+mod export;
 mod fork;
-mod guided;
-mod hold;
+mod inline_poll;
+mod intent_plan;
 mod load;
 mod options;
-mod pick_up;
-mod pinned;
-mod plan;
-mod port;
+mod pause_details;
+mod paused_run_cache;
+mod pinned_procedures;
 mod quota;
+mod redact_input;
+mod resume_answered;
 mod retention;
-mod runs;
-mod say;
+mod run_handle;
+mod run_list;
+mod shutdown;
+mod sop_session;
 mod start;
-mod warm;
+mod workflow_usage;
 
+use append_event::PlannedEvent;
 pub use authority::{Approvals, PersonNeeded, Respondent};
-use child::waited_for;
-pub(crate) use child::{Called, ChildCall, key as child_key};
-pub use debug::At;
-pub(crate) use documents::encode_with;
-pub use expiry::over;
-pub use family::{DESCENDANTS_MAX, RUNS_DRIVEN_MAX};
-pub use follow::Follow;
-pub use fork::{Branch, Branched, Effects};
-pub use guided::{AskedAnswer, Edit, Guide, ToolCall, Went};
-pub use hold::{Handle, Said};
-pub use load::{Begun, Loaded};
-pub use options::{Options, Scratch};
-pub(crate) use pinned::Permit;
-pub use pinned::{Pins, in_conversation};
-pub use port::{PORT_BYTES_MAX, Unreadable};
+use child::awaited_children;
+pub(crate) use child::{ChildCall, ChildOutcome, child_key};
+pub use debugger::JournalPoint;
+pub use descendants::{DESCENDANTS_MAX, RUNS_DRIVEN_MAX};
+pub(crate) use document_cache::encode_with_documents;
+pub use event_stream::EventStream;
+pub use expiry::ended_fault;
+pub use export::{EXPORT_BYTES_MAX, UnreadableEvent};
+pub use fork::{EffectPolicy, ForkRequest, ForkResult};
+pub use load::{LoadedRun, RunHeader};
+pub use options::{EngineOptions, ReplayStore};
+pub(crate) use pinned_procedures::{CallPermit, GatedArguments};
+pub use pinned_procedures::{PinnedProcedures, PinnedStart, ReservedTools, in_sop_session};
 pub use quota::Quota;
-pub use retention::{Pruned, Retention};
-pub use start::{Admission, Owner, Start};
+pub use retention::{PruneResult, Retention};
+pub use run_handle::{PauseAnswer, RunHandle};
+pub use sop_session::{ApprovedCallResult, ArgumentEdit, GatedCall, GatedCallOutcome, SopStart};
+pub use start::{Admission, RunOwner, RunStart};
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct Engine(Arc<EngineInner>);
 
-pub(crate) struct Inner {
+pub(crate) struct EngineInner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tools: Arc<dyn Tools>,
     pub(crate) library: Arc<Library>,
     pub(crate) workflows: Arc<dyn Workflows>,
     pub(crate) registry: Registry,
-    pub(crate) learnt: Learnt,
-    pub(crate) options: Options,
+    pub(crate) plan_history: PlanHistory,
+    pub(crate) options: EngineOptions,
     pub(crate) stop: CancellationToken,
-    /// Drivers, and cancelled calls that still tell their servers.
+    /// Drivers, and cancelled calls that still notify their servers.
     pub(crate) tasks: TaskTracker,
-    live: Mutex<HashMap<RunId, Arc<Live>>>,
-    documents: documents::Documents,
-    seeds: AtomicU64,
-    watched: AtomicBool,
-    times: expiry::Times,
-    aborted_rows: runs::AbortedRows,
-    counted: quota::Counted,
-    footprint: quota::Footprint,
-    guided: guided::Hot,
-    pub(crate) pinned: pinned::Pinned,
-    warm: warm::Warm,
-    families: family::Families,
+    active_runs: Mutex<HashMap<RunId, Arc<ActiveRun>>>,
+    documents: document_cache::DocumentCaches,
+    next_seed: AtomicU64,
+    is_watching: AtomicBool,
+    ttls: expiry::TtlCache,
+    aborted_rows: run_list::AbortedRows,
+    usage: quota::UsageCount,
+    disk_usage: quota::DiskUsage,
+    sop_sessions: sop_session::SessionCache,
+    pub(crate) pinned: pinned_procedures::PinnedState,
+    paused_runs: paused_run_cache::PausedRunCache,
+    descendants: descendants::DescendantCounts,
     audit: AuditWriter,
-    /// Where the studio is served, if it is.
-    studio: std::sync::OnceLock<String>,
+    /// The URL of the studio, if it is served.
+    studio_url: std::sync::OnceLock<String>,
 }
 
 /// A run that this process drives.
 #[derive(Default)]
-pub(crate) struct Live {
-    /// Rung when somebody else may have appended to its journal.
-    pub(crate) word: Notify,
-    /// The last event the driver knows of, its own unsent ones among them.
-    pub(crate) known: AtomicU64,
-    /// Whether the store has its beginning.
-    pub(crate) kept: AtomicBool,
-    /// How many are trying to append to its journal; the driver gives way to them.
-    pub(crate) wants: AtomicU64,
-    /// What became of the answers that its driver brings.
-    pub(crate) speech: watch::Sender<Speech>,
-    /// Whether its driver has let go of it and is about to leave.
-    pub(crate) leaves: AtomicBool,
+pub(crate) struct ActiveRun {
+    /// Notified when another writer may have appended to its journal.
+    pub(crate) wakeup: Notify,
+    /// The last event the driver knows of, including its own unsent ones.
+    pub(crate) last_known: AtomicU64,
+    /// Whether the store has its first event.
+    pub(crate) is_stored: AtomicBool,
+    /// How many writers are trying to append to its journal; the driver yields to them.
+    pub(crate) waiting_writers: AtomicU64,
+    /// The state of the answers that the driver was started with.
+    pub(crate) answers: watch::Sender<AnswerState>,
+    /// Whether the driver has released the run and is about to exit.
+    pub(crate) is_exiting: AtomicBool,
 }
 
-/// What became of the answers that a driver brings.
+/// The state of the answers that a driver was started with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Speech {
-    /// It brings none.
+pub(crate) enum AnswerState {
+    /// It was started without answers.
     #[default]
     None,
     /// They are not durable yet.
     Pending,
     /// They are in the journal.
-    Heard,
-    /// They never got there.
+    Recorded,
+    /// They were not appended.
     Lost,
 }
 
-impl Live {
-    /// Says what became of the answers, if that was open.
-    pub(crate) fn heard(&self, speech: Speech) {
-        self.speech.send_if_modified(|now| {
-            let pending = *now == Speech::Pending;
+impl ActiveRun {
+    /// Sets the state of the answers, if it is still pending.
+    pub(crate) fn set_answer_state(&self, speech: AnswerState) {
+        self.answers.send_if_modified(|now| {
+            let pending = *now == AnswerState::Pending;
             if pending {
                 *now = speech;
             }
@@ -156,33 +158,33 @@ impl Live {
         });
     }
 
-    /// Waits until it is known what became of the answers.
-    async fn settled(&self) -> Speech {
-        let mut speech = self.speech.subscribe();
-        let settled = speech.wait_for(|now| *now != Speech::Pending).await;
-        settled.map_or(Speech::Lost, |now| *now)
+    /// Waits until the state of the answers is no longer pending.
+    async fn wait_answer_state(&self) -> AnswerState {
+        let mut speech = self.answers.subscribe();
+        let settled = speech.wait_for(|now| *now != AnswerState::Pending).await;
+        settled.map_or(AnswerState::Lost, |now| *now)
     }
 }
 
 impl Engine {
-    /// An engine over a store and tools, without workflows that others can call.
-    pub fn new(store: Arc<dyn Store>, tools: Arc<dyn Tools>, options: Options) -> Self {
-        Self::with_workflows(store, tools, Arc::new(Shelf::default()), options)
+    /// An engine over a store and tools, without workflows that runs can call.
+    pub fn new(store: Arc<dyn Store>, tools: Arc<dyn Tools>, options: EngineOptions) -> Self {
+        Self::with_workflows(store, tools, Arc::new(WorkflowMap::default()), options)
     }
 
-    /// An engine whose runs can call these workflows, and the saved ones.
+    /// An engine whose runs can call these workflows and the saved ones.
     pub fn with_workflows(
         store: Arc<dyn Store>,
         tools: Arc<dyn Tools>,
         workflows: Arc<dyn Workflows>,
-        options: Options,
+        options: EngineOptions,
     ) -> Self {
         let tools: Arc<dyn Tools> = match &options.settings {
-            Some(settings) => Arc::new(Discreet::new(tools, settings.clone())),
+            Some(settings) => Arc::new(RedactingTools::new(tools, settings.clone())),
             None => tools,
         };
         let library = Arc::new(Library::new(Arc::clone(&store), workflows));
-        let uses = Arc::new(Uses::new(Arc::clone(&store)));
+        let uses = Arc::new(UsageStats::new(Arc::clone(&store)));
         let registry = Registry::new(
             Arc::clone(&store),
             Arc::clone(&tools),
@@ -191,8 +193,8 @@ impl Engine {
             options.embedder.clone(),
             options.settings.clone(),
         );
-        Self(Arc::new(Inner {
-            learnt: Learnt::new(Arc::clone(&store), options.learn),
+        Self(Arc::new(EngineInner {
+            plan_history: PlanHistory::new(Arc::clone(&store), options.learn),
             store,
             tools,
             workflows: Arc::clone(&library) as _,
@@ -201,51 +203,61 @@ impl Engine {
             options,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            live: Mutex::default(),
+            active_runs: Mutex::default(),
             documents: Default::default(),
-            seeds: AtomicU64::new(clock::random()),
-            watched: AtomicBool::new(false),
-            times: Default::default(),
+            next_seed: AtomicU64::new(clock::random()),
+            is_watching: AtomicBool::new(false),
+            ttls: Default::default(),
             aborted_rows: Default::default(),
-            counted: Default::default(),
-            footprint: Default::default(),
-            guided: Default::default(),
+            usage: Default::default(),
+            disk_usage: Default::default(),
+            sop_sessions: Default::default(),
             pinned: Default::default(),
-            warm: Default::default(),
-            families: Default::default(),
+            paused_runs: Default::default(),
+            descendants: Default::default(),
             audit: Default::default(),
-            studio: Default::default(),
+            studio_url: Default::default(),
         }))
     }
 
-    /// Begins a run. It is driven by this process from now on.
-    pub async fn start(&self, mut start: Start) -> Result<Handle, Fault> {
-        start.input = self.discreet(start.input).await;
+    /// Starts a run, which this process drives.
+    pub async fn start(&self, mut start: RunStart) -> Result<RunHandle, Fault> {
+        start.input = self.redact_value(start.input).await;
         if let Some(intent) = start.intent.take() {
-            let intent = self.discreet(intent.into()).await;
-            // A journal outlives what is learnt from it, and needs no more than that.
-            start.intent = intent.as_str().map(|intent| keepable(intent).into());
+            let intent = self.redact_value(intent.into()).await;
+            // A journal outlives the plan history, so it keeps no more of the intent than that
+            // does.
+            start.intent = intent.as_str().map(|intent| scrub_intent(intent).into());
         }
-        self.is_discreet(&start.graph.workflow)?;
+        self.reject_secrets(&start.graph.workflow)?;
         start.operator_budget = self.0.options.budget;
-        self.recall_seats(start.owner.as_ref()).await?;
-        self.note_ttl(start.ttl_ms).await?;
-        self.can_drive()?;
-        let _room = self.room().await?;
-        let at_ms = clock::now_ms();
-        let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
-        self.begin(RunId::new(at_ms, chance), at_ms, start, None)
+        self.load_session_owners(start.owner.as_ref()).await?;
+        self.record_ttl(start.ttl_ms).await?;
+        self.check_driven_limit()?;
+        let _room = self.reserve_run().await?;
+        let id = start.id.take().unwrap_or_else(|| self.new_run_id());
+        self.audit_run_start(&id).await?;
+        let started = self.begin_run(id, clock::now_ms(), start, None)?;
+        Box::pin(self.audit_effect()).await;
+        Ok(started)
     }
 
-    /// Begins a run under a name that is given.
-    fn begin(
+    /// An id for a run that is about to start.
+    pub fn new_run_id(&self) -> RunId {
+        let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
+        RunId::new(clock::now_ms(), chance)
+    }
+
+    /// Starts a run under the given id.
+    fn begin_run(
         &self,
         id: RunId,
         at_ms: i64,
-        start: Start,
-        parent: Option<Parent>,
-    ) -> Result<Handle, Fault> {
-        let Start {
+        start: RunStart,
+        parent: Option<ParentStep>,
+    ) -> Result<RunHandle, Fault> {
+        let RunStart {
+            id: _,
             graph,
             input,
             policy,
@@ -261,19 +273,19 @@ impl Engine {
             agent,
         } = start;
         let checked = graph.check_input(&input, long_work);
-        checked.map_err(|flaws| Fault::BadInput {
+        checked.map_err(|flaws| Fault::InvalidInput {
             workflow: graph.workflow.name.to_string(),
             flaws,
         })?;
         let workflows = &self.0.documents.workflows;
         let (shared, document) = workflows.adopt(&graph.workflow, &graph)?;
-        let agent = agent.or_else(|| self.mark(owner.as_ref()));
-        let started = Started {
+        let agent = agent.or_else(|| self.agent_mark(owner.as_ref()));
+        let started = RunStarted {
             workflow: Arc::clone(&shared.workflow),
             input,
             policy,
             session,
-            by: self.0.options.name.clone(),
+            by: self.0.options.process_name.clone(),
             origin,
             parent,
             fork: None,
@@ -287,22 +299,22 @@ impl Engine {
             agent,
         };
         let event = Event::Started(Box::new(started.clone()));
-        let run = Run::begin(id, shared, started, at_ms)
-            .map_err(|illegal| Fault::Refused(illegal.message))?;
-        let mut ledger = self.0.ledger(0, 0);
+        let run = Run::start(id, shared, started, at_ms)
+            .map_err(|illegal| Fault::Rejected(illegal.message))?;
+        let mut ledger = self.0.journal_writer(0, 0);
         let entry = Entry {
             seq: 1,
             at_ms,
             event,
         };
         ledger.open(entry, vec![document])?;
-        let seat = self.0.seat(&run.id)?;
-        self.count(&graph, &run.id, at_ms);
-        Ok(self.spawn(seat, run, ledger))
+        let seat = self.0.take_drive_slot(&run.id)?;
+        self.count_workflow_use(&graph, &run.id, at_ms);
+        Ok(self.spawn_driver(seat, run, ledger))
     }
 
-    /// Answers what a run asks, if the respondent may. The first answer counts; later ones are told
-    /// so. Taken or refused, it is in the audit.
+    /// Answers a pause, if the respondent is allowed to. The first answer counts; later ones fail.
+    /// The audit records the answer whether it is accepted or rejected.
     pub async fn answer(
         &self,
         asked: &Checkpoint,
@@ -310,35 +322,48 @@ impl Engine {
         by: Respondent,
         why: Option<String>,
     ) -> Result<(), Fault> {
-        let said = Said {
+        let respondent = (by.clone(), why.clone());
+        let said = PauseAnswer {
             pause: asked.seq,
             answer,
             by,
             why,
         };
-        let said = self.checked_said(&asked.run, vec![said]).await?;
-        let mut said = self.discreet_said(said).await;
-        let Some(Said {
+        let work = Box::pin(self.answer_pause(asked, said));
+        let (by, why) = &respondent;
+        self.audited_answer(&asked.run, (by, why.as_deref()), work)
+            .await
+    }
+
+    async fn answer_pause(&self, asked: &Checkpoint, said: PauseAnswer) -> Result<(), Fault> {
+        let said = self.check_edited_answers(&asked.run, vec![said]).await?;
+        let mut said = self.redact_answers(said).await;
+        self.end_abandoned_children(&asked.run, &said).await?;
+        let Some(PauseAnswer {
             answer, by, why, ..
         }) = said.pop()
         else {
             return Ok(());
         };
         let mut decision = None;
-        let came = self.put_answer(asked, &answer, &by, &why, |run| {
-            decision = Decision::about(run, asked, &answer);
+        let came = self.append_answer(asked, &answer, &by, &why, |run| {
+            decision = AuditDecision::about_pause(run, asked, &answer);
         });
         let came = came.await;
+        if decision.is_none() && came.is_err() {
+            // It was too late, or the run has never asked.
+            decision = Some(AuditDecision::about_no_pause(asked, &answer));
+        }
         if let Some(decision) = decision {
             let by = (by.name.as_str(), by.channel);
-            let decision = decision.said(by, why.as_deref(), came.as_ref().err());
-            self.decided(decision).await?;
+            let decision = decision.with_result(by, why.as_deref(), came.as_ref().err());
+            self.audit_decision(decision).await?;
         }
         came
     }
 
-    /// Appends an answer. `seen` looks at the run that it is an answer to.
-    async fn put_answer(
+    /// Appends an answer. `seen` is called with the run that is answered.
+    async fn append_answer(
         &self,
         asked: &Checkpoint,
         answer: &Answer,
@@ -346,23 +371,27 @@ impl Engine {
         why: &Option<String>,
         mut seen: impl FnMut(&Run),
     ) -> Result<(), Fault> {
-        self.say(&asked.run, |run| {
+        self.append_command(&asked.run, |run| {
             seen(run);
+            let decision = AuditDecision::about_pause(run, asked, answer);
+            let name = (by.name.as_str(), by.channel);
+            let decision = decision.map(|one| one.with_result(name, why.as_deref(), None));
             let pause = run.pauses.get(&asked.seq);
-            let pause = pause.ok_or_else(|| stale(run, asked.seq))?;
+            let pause = pause.ok_or_else(|| stale_checkpoint(run, asked.seq))?;
             self.0.authorize(run, (asked.seq, pause), answer, by)?;
-            Ok(Event::Answered {
+            let event = Event::Answered {
                 pause: asked.seq,
                 answer: answer.clone(),
                 by: by.name.clone(),
                 why: why.clone(),
                 via: Some(by.channel),
-            })
+            };
+            Ok(PlannedEvent { event, decision })
         })
         .await
     }
 
-    /// Agrees to what a run asks, or refuses it.
+    /// Approves or rejects a pause.
     pub async fn approve(
         &self,
         asked: &Checkpoint,
@@ -379,9 +408,9 @@ impl Engine {
         self.amend_at(id, patch, by, None).await
     }
 
-    /// Ends a run, wherever it is driven. Calls under way are cancelled.
+    /// Ends a run, whichever process drives it. Calls in flight are cancelled.
     pub async fn abort(&self, id: &RunId, by: Str, why: Option<String>) -> Result<(), Fault> {
-        // Nobody can make an abort look like an expiry by calling themselves so.
+        // An abort must not look like an expiry because its author uses that name.
         let by = match by == EXPIRY {
             true => format!("`{EXPIRY}`").into(),
             false => by,
@@ -394,7 +423,7 @@ impl Engine {
             why: why.as_deref(),
             arguments: None,
         };
-        self.commanded(said, &came).await?;
+        self.audit_command(said, &came).await?;
         came
     }
 
@@ -403,8 +432,8 @@ impl Engine {
             by: by.clone(),
             why: why.clone(),
         };
-        let last = self.say_end(id, outcome).await?;
-        // In a task of its own: who aborts may stop waiting, and those below must end all the same.
+        let last = self.append_end(id, outcome).await?;
+        // In its own task: the caller may stop waiting, and the children must end all the same.
         let ending = self.clone().end_children(id.clone(), last, by, why);
         let _ = self.0.tasks.spawn(ending).await;
         Ok(())
@@ -419,34 +448,34 @@ impl Engine {
         why: Option<String>,
     ) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            // It has ended, whatever comes of that.
-            let children = self.children_before(&id, last).await;
+            // The run has ended, so a failure here is not reported.
+            let children = self.children_at_end(&id, last).await;
             self.abort_all(children.unwrap_or_default(), &by, why.as_ref())
                 .await;
         })
     }
 
-    /// Ends runs that nobody waits for any more; one that ended meanwhile needs nothing.
+    /// Ends runs that are no longer needed; a run that has already ended needs nothing.
     async fn abort_all(&self, runs: Vec<RunId>, by: &Str, why: Option<&String>) {
         for run in runs {
             let _ = Box::pin(self.abort_by(&run, by.clone(), why.cloned())).await;
         }
     }
 
-    pub(crate) fn of(inner: Arc<Inner>) -> Self {
+    pub(crate) fn from_inner(inner: Arc<EngineInner>) -> Self {
         Self(inner)
     }
 
     /// A run with its whole journal.
-    pub async fn load(&self, id: &RunId) -> Result<Loaded, Fault> {
+    pub async fn load(&self, id: &RunId) -> Result<LoadedRun, Fault> {
         self.0.load(id).await
     }
 
-    /// A run as it can be read, whole.
+    /// The whole trace of a run.
     pub async fn trace(&self, id: &RunId) -> Result<Trace, Fault> {
-        let Loaded { run, entries, .. } = self.load(id).await?;
+        let LoadedRun { run, entries, .. } = self.load(id).await?;
         let mut trace = Trace::of(id, &run.graph, &entries);
-        trace.status = status(&run).as_str();
+        trace.status = run_status(&run).as_str();
         Ok(trace)
     }
 
@@ -454,7 +483,7 @@ impl Engine {
         &self.0.audit
     }
 
-    pub(crate) fn options(&self) -> &Options {
+    pub(crate) fn options(&self) -> &EngineOptions {
         &self.0.options
     }
 
@@ -473,34 +502,36 @@ impl Engine {
         &self.0.library
     }
 
-    /// Everything that can be called.
+    /// The list of everything that can be called.
     pub fn registry(&self) -> &Registry {
         &self.0.registry
     }
 
-    /// What the operator says of tools, for front ends that call them outside of runs.
-    pub fn policy(&self) -> &Policy {
+    /// The operator's tool policy, for front ends that call tools outside of runs.
+    pub fn policy(&self) -> &ToolPolicy {
         &self.0.options.policy
     }
 
-    /// What went over the wire for a step's call, as far as that is still known.
+    /// The wire messages of a step's call, if they are still available.
     pub fn exchange(&self, id: &RunId, step: StepNo, tool: &ToolName) -> Option<Exchange> {
-        self.0.tools.exchange(tool, &perform::key(id, step))
+        self.0
+            .tools
+            .exchange(tool, &attempt::idempotency_key(id, step))
     }
 
-    /// The settings, if there are any to be had.
+    /// The settings, if the engine has any.
     pub fn settings(&self) -> Option<&Settings> {
         self.0.options.settings.as_ref()
     }
 
-    /// The tools behind the engine. What they answer holds no known secret.
+    /// The tools of the engine. Known secrets are removed from their outputs.
     pub fn tools(&self) -> &Arc<dyn Tools> {
         &self.0.tools
     }
 }
 
-/// Why what a run does not ask any more cannot be answered.
-pub fn stale(run: &Run, asked: Seq) -> Fault {
+/// The fault for answering a pause that the run no longer waits at.
+pub fn stale_checkpoint(run: &Run, asked: Seq) -> Fault {
     let point = |seq: Seq| Checkpoint {
         run: run.id.clone(),
         seq,
@@ -510,29 +541,31 @@ pub fn stale(run: &Run, asked: Seq) -> Fault {
     Fault::Stale { asked, current }
 }
 
-impl Inner {
-    pub(crate) fn live(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+impl EngineInner {
+    pub(crate) fn active_runs(&self) -> MutexGuard<'_, HashMap<RunId, Arc<ActiveRun>>> {
+        self.active_runs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether workflows are called as runs of their own, and not as tools like any other.
+    /// Whether workflows run as child runs and not as ordinary tool calls.
     pub(crate) fn runs_workflows(&self) -> bool {
         self.options.workflows
     }
 
-    /// A ledger that goes on after so many events and bytes.
-    pub(crate) fn ledger(&self, durable: Seq, bytes: u64) -> Ledger {
+    /// A journal writer that continues after this event and this many bytes.
+    pub(crate) fn journal_writer(&self, durable: Seq, bytes: u64) -> JournalWriter {
         let observer = self.options.observer.clone();
-        Ledger::new(Arc::clone(&self.store), observer, durable, bytes)
+        JournalWriter::new(Arc::clone(&self.store), observer, durable, bytes)
     }
 
-    /// Who is told what happens, if anybody is.
+    /// The observer, if there is one.
     pub(crate) fn observer(&self) -> Option<&dyn Observer> {
         self.options.observer.as_deref()
     }
 
-    /// A seed that no other step of this process gets.
-    pub(crate) fn seed(&self) -> u64 {
-        self.seeds.fetch_add(1, Ordering::Relaxed)
+    /// A seed that no other step in this process gets.
+    pub(crate) fn next_seed(&self) -> u64 {
+        self.next_seed.fetch_add(1, Ordering::Relaxed)
     }
 }

@@ -1,11 +1,11 @@
-//! What can go wrong in us: never journaled, always an `Err`, each with its next step.
+//! Faults of the engine: never journaled, always an `Err`, each with its next step.
 
 use crate::engine::PersonNeeded;
 use crate::seams::StoreFault;
 use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::TooLarge;
+use tramline_core::journal::EventTooLarge;
 
-/// Why the engine could not do what it was asked.
+/// Why the engine could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The store failed.
@@ -16,72 +16,72 @@ pub enum Fault {
     NotFound(RunId),
     /// Another process drives the run.
     #[error(
-        "{run} is being driven by {owner}; its events can be followed and its questions answered from here"
+        "{run} is being driven by {owner}; you can follow its events and answer its pauses from here"
     )]
     Elsewhere {
-        /// Which run.
+        /// The run.
         run: RunId,
-        /// By whom.
+        /// The process that drives it.
         owner: String,
     },
     /// The run has ended.
     #[error("{run} has ended ({status}); start a new one")]
-    Over {
-        /// Which run.
+    Ended {
+        /// The run.
         run: RunId,
-        /// How.
+        /// Its final status.
         status: &'static str,
     },
     /// The run waited too long for an answer.
-    #[error("{run} has expired: nobody answered in the time it was given; start a new one")]
+    #[error("{run} has expired: no answer came within its time to live; start a new one")]
     Expired {
-        /// Which run.
+        /// The run.
         run: RunId,
     },
-    /// There is no room for another run.
+    /// A quota does not allow another run.
     #[error("{0}")]
     Quota(String),
-    /// The question is not the one that waits.
-    #[error("{asked} is not waiting for an answer{}", waiting(.current))]
+    /// The checkpoint is not pending.
+    #[error("{asked} is not waiting for an answer{}", pending_checkpoints(.current))]
     Stale {
-        /// What was answered.
+        /// The checkpoint that was answered.
         asked: Checkpoint,
-        /// What waits.
+        /// The pending checkpoints.
         current: Vec<Checkpoint>,
     },
-    /// The question waits for somebody else's answer.
+    /// A person has to answer this pause.
     #[error("{0}")]
     PersonNeeded(Box<PersonNeeded>),
-    /// The request makes no sense for this run.
+    /// The request is not valid for this run.
     #[error("{0}")]
-    Refused(String),
+    Rejected(String),
     /// The input does not fit the workflow's schema.
     #[error("the input does not fit the schema of `{workflow}`: {}", .flaws.join("; "))]
-    BadInput {
-        /// Which workflow.
+    InvalidInput {
+        /// The workflow.
         workflow: String,
-        /// What is wrong with it.
+        /// The violations.
         flaws: Vec<String>,
     },
     /// Something is too large for the journal.
-    #[error("what is to be written down is too large: {0}")]
-    TooLarge(#[from] TooLarge),
+    #[error("too large for the journal: {0}")]
+    TooLarge(#[from] EventTooLarge),
     /// The journal cannot be read.
     #[error(
-        "the journal of {run} is damaged: {message}; `tramline runs export {run} --out FILE` writes \
-         down what can be read of it"
+        "the journal of {run} is damaged: {message}; `tramline runs export {run} --out FILE` saves \
+         the readable part"
     )]
     Damaged {
-        /// Which run.
+        /// The run.
         run: RunId,
         /// What is wrong.
         message: String,
     },
 }
 
-fn waiting(current: &[Checkpoint]) -> String {
+fn pending_checkpoints(current: &[Checkpoint]) -> String {
     match current {
-        [] => "; the run waits for nothing".to_owned(),
+        [] => "; the run is not waiting".to_owned(),
         [one] => format!("; {one} is"),
         [first, rest @ ..] => format!("; {first} and {} more are", rest.len()),
     }

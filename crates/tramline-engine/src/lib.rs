@@ -1,49 +1,52 @@
-//! Makes workflows happen: drives runs by asking the core what comes next and doing it.
+//! Runs workflows: the engine drives a run by asking the core for the next decision and carrying it
+//! out.
 //!
-//! Async, and free of vendors: what stores, calls and completes stands behind [`seams`].
+//! Async and free of vendors: storage, tools and language models are traits in [`seams`].
 
+mod attempt;
 pub mod audit;
+mod change_watcher;
 pub mod clock;
-mod drive;
+mod driver;
 mod engine;
 mod fault;
-pub mod learnt;
-mod ledger;
+mod journal_writer;
 pub mod library;
 mod long_work;
-mod lookout;
 pub mod loop_runner;
-mod perform;
+pub mod plan_history;
 pub mod planner;
 pub mod policy;
-mod recover;
+mod recovery;
 pub mod registry;
 mod replay;
 pub mod seams;
 pub mod search;
 pub mod settings;
-mod shelf;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod throttle;
-mod toolbox;
-pub mod uses;
+mod tool_router;
+pub mod usage_stats;
+mod workflow_map;
 
-pub use drive::Ended;
+pub use driver::DriveOutcome;
 pub use engine::{
-    Admission, Approvals, AskedAnswer, At, Begun, Branch, Branched, DESCENDANTS_MAX, Edit, Effects,
-    Engine, Follow, Guide, Handle, Loaded, Options, Owner, PORT_BYTES_MAX, PersonNeeded, Pins,
-    Pruned, Quota, RUNS_DRIVEN_MAX, Respondent, Retention, Said, Scratch, Start, ToolCall,
-    Unreadable, Went, in_conversation, over, stale,
+    Admission, Approvals, ApprovedCallResult, ArgumentEdit, DESCENDANTS_MAX, EXPORT_BYTES_MAX,
+    EffectPolicy, Engine, EngineOptions, EventStream, ForkRequest, ForkResult, GatedCall,
+    GatedCallOutcome, JournalPoint, LoadedRun, PauseAnswer, PersonNeeded, PinnedProcedures,
+    PinnedStart, PruneResult, Quota, RUNS_DRIVEN_MAX, ReplayStore, ReservedTools, Respondent,
+    Retention, RunHandle, RunHeader, RunOwner, RunStart, SopStart, UnreadableEvent, ended_fault,
+    in_sop_session, stale_checkpoint,
 };
 pub use fault::Fault;
-pub use ledger::status;
-pub use long_work::{long_work, try_aside};
+pub use journal_writer::run_status;
+pub use long_work::{long_work, try_blocking};
 pub use loop_runner::LoopRunner;
-pub use policy::{Pattern, Policy};
-pub use recover::Recovered;
-pub use replay::Replayed;
+pub use policy::{ToolPattern, ToolPolicy};
+pub use recovery::RecoveryResult;
+pub use replay::ReplayResult;
 pub use settings::Settings;
-pub use shelf::Shelf;
-pub use throttle::{Rate, Throttle};
-pub use toolbox::Toolbox;
+pub use throttle::{RateLimit, Throttle};
+pub use tool_router::ToolRouter;
+pub use workflow_map::WorkflowMap;

@@ -1,29 +1,30 @@
-//! The library: workflows saved under names, each with every version it ever had.
+//! The library: workflows saved under names, with all their versions.
 //!
-//! The latest version of a workflow is one document of the store, and a save exchanges it for the
-//! next one only if it is still the one that was seen, after that one was put aside among the
-//! former. So of many saves at once, in whichever processes, none is lost, and a crash in between
-//! leaves the library as it was. What is saved is held in memory too: runs find workflows without
-//! waiting.
+//! The latest version of a workflow is one document of the store. A save first stores that version under its number,
+//! then replaces the latest one by compare-and-swap. Concurrent saves, even in several processes, therefore never lose
+//! one, and a crash in between leaves the library unchanged. Saved workflows are also cached in memory, so that runs
+//! find them without waiting.
 
-mod calls;
+mod cache;
+mod error;
 mod folder;
-mod held;
 mod name;
-mod refusal;
-mod saved;
+mod recursion;
+mod saved_workflow;
 #[cfg(test)]
 mod tests;
 
-pub use folder::{Index, Listed};
-pub use name::{BadName, NAME_CHARS_MAX, Name};
-pub use refusal::Refusal;
-pub(crate) use saved::as_tool;
-pub use saved::{Reading, Save, Saved, Saver, TEXT_BYTES_MAX, read};
+pub use error::LibraryError;
+pub use folder::{FolderEntry, FolderIndex};
+pub use name::{InvalidName, NAME_CHARS_MAX, WorkflowName};
+pub(crate) use saved_workflow::as_tool;
+pub use saved_workflow::{
+    ParsedWorkflow, SaveRequest, SavedWorkflow, Saver, TEXT_BYTES_MAX, parse_workflow,
+};
 
 use crate::clock;
 use crate::seams::{Callable, Store, StoreFault, Tool, Workflows};
-use held::Held;
+use cache::WorkflowCache;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
@@ -32,67 +33,67 @@ use tramline_core::graph::Graph;
 use tramline_core::text::nearest;
 use tramline_core::{Str, Value};
 
-/// Under what the latest versions are kept.
+/// The kind of the latest versions in the store.
 const KIND: &str = "workflow";
-/// Under what the library's stamp is kept, which is another after each change.
+/// The document with the library's stamp, which changes with every change of the library.
 const STAMP: (&str, &str) = ("library", "stamp");
-/// More versions of one workflow are refused: somebody saves in a loop.
+/// Most versions of one workflow. More suggest that something saves in a loop.
 pub const VERSIONS_MAX: u64 = 10_000;
-/// More workflows are refused: all of them are held in memory.
+/// Most workflows in the library, since all of them are cached in memory.
 pub const WORKFLOWS_MAX: usize = 10_000;
-/// Longer descriptions are refused, in characters: agents read all of them.
+/// Longest description, in characters, since agents read all of them.
 pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
-/// All is read again after so long even if the stamp is the same: whoever changed something may
-/// have died before it could say so.
+/// How often everything is read again even if the stamp is unchanged: a process may crash between a change and the new
+/// stamp.
 const READ_ALL_EVERY: Duration = Duration::from_secs(60);
 
-/// The saved workflows, behind those of the documents at hand.
+/// The saved workflows, with those of the loaded documents taking precedence.
 pub struct Library {
     store: Arc<dyn Store>,
-    at_hand: Arc<dyn Workflows>,
-    held: RwLock<Held>,
-    /// One change or reading at a time in a process: many would only overtake each other.
-    turn: Mutex<()>,
+    documents: Arc<dyn Workflows>,
+    cache: RwLock<WorkflowCache>,
+    /// One change or refresh at a time in a process: parallel ones would only conflict.
+    change_lock: Mutex<()>,
 }
 
-/// What came of a save.
+/// The result of a save.
 #[derive(Clone, Debug)]
-pub struct Kept {
-    /// What is saved now.
-    pub saved: Arc<Saved>,
-    /// Whether that is new; otherwise the same was there already.
+pub struct SaveResult {
+    /// The workflow that is saved now.
+    pub saved: Arc<SavedWorkflow>,
+    /// Whether a new version was saved; `false` if it was already there.
     pub new: bool,
 }
 
 impl Library {
-    /// The library in a store. Nothing is read yet.
-    pub fn new(store: Arc<dyn Store>, at_hand: Arc<dyn Workflows>) -> Self {
+    /// The library in a store. Reads nothing yet.
+    pub fn new(store: Arc<dyn Store>, documents: Arc<dyn Workflows>) -> Self {
         Self {
             store,
-            at_hand,
-            held: RwLock::default(),
-            turn: Mutex::default(),
+            documents,
+            cache: RwLock::default(),
+            change_lock: Mutex::default(),
         }
     }
 
-    /// Saves a workflow. What has the name already stays, unless it is the same or `force` makes
-    /// this its next version. Only who saved it and the operator can do that.
-    pub async fn save(&self, save: Save) -> Result<Kept, Refusal> {
+    /// Saves a workflow. An existing workflow of that name is kept, unless it is the same or `force` makes this its
+    /// next version. Only its owner and the operator can do that.
+    pub async fn save(&self, save: SaveRequest) -> Result<SaveResult, LibraryError> {
         let name = save.name.to_str();
         if save.description.chars().count() > DESCRIPTION_CHARS_MAX {
             let message = format!("a description has at most {DESCRIPTION_CHARS_MAX} characters");
-            return Err(Refusal::TooLarge(message));
+            return Err(LibraryError::TooLarge(message));
         }
-        let reading = read(&save.text, &name, save.tool.as_deref(), &save.description)?;
+        let reading = parse_workflow(&save.text, &name, save.tool.as_deref(), &save.description)?;
         if !save.recursive {
-            // What another process has saved meanwhile counts too; where that cannot be seen, what
-            // is known here does.
+            // Workflows saved by other processes in the meantime count too. If they cannot be read, the cached ones are
+            // used.
             let _ = self.refresh().await;
-            if let Some(path) = calls::path_back(&name, &reading.graph, self) {
-                return Err(Refusal::Recursive { name, path });
+            if let Some(path) = recursion::recursion_path(&name, &reading.graph, self) {
+                return Err(LibraryError::Recursive { name, path });
             }
         }
-        let mut next = Saved {
+        let mut next = SavedWorkflow {
             name: name.clone(),
             version: 1,
             description: save.description,
@@ -104,86 +105,94 @@ impl Library {
             at_ms: clock::now_ms(),
             text: save.text,
         };
-        let _turn = self.turn.lock().await;
+        let _turn = self.change_lock.lock().await;
         loop {
             let seen = self.store.get(KIND, &name).await?;
-            let before = seen.as_deref().map(|body| Saved::decode(&name, body));
+            let before = seen
+                .as_deref()
+                .map(|body| SavedWorkflow::decode(&name, body));
             next.version = match before.transpose()? {
                 None => {
-                    self.room().await?;
+                    self.check_room().await?;
                     1
                 }
-                // The operator's word makes an agent's workflow the operator's.
-                Some(before) if before.same(&next) && (before.operator || !next.operator) => {
-                    let saved = self.hold(before);
-                    return Ok(Kept { saved, new: false });
+                // Saving as the operator makes an agent's workflow the operator's.
+                Some(before)
+                    if before.is_same_workflow(&next) && (before.operator || !next.operator) =>
+                {
+                    let saved = self.cache_saved(before);
+                    return Ok(SaveResult { saved, new: false });
                 }
                 Some(before) if !before.is_replaceable_by(&save.saver) => {
-                    let Saved { name, by, .. } = before;
-                    return Err(Refusal::NotYours { name, by });
+                    let SavedWorkflow { name, by, .. } = before;
+                    return Err(LibraryError::NotOwner { name, by });
                 }
-                Some(before) if !save.force && !before.same(&next) => {
-                    let Saved { name, version, .. } = before;
-                    return Err(Refusal::Taken { name, version });
+                Some(before) if !save.force && !before.is_same_workflow(&next) => {
+                    let SavedWorkflow { name, version, .. } = before;
+                    return Err(LibraryError::NameTaken { name, version });
                 }
                 Some(before) if before.version >= VERSIONS_MAX => {
-                    return Err(Refusal::TooLarge(format!(
-                        "`{name}` has {VERSIONS_MAX} versions, as many as are kept; save it under another name"
+                    return Err(LibraryError::TooLarge(format!(
+                        "`{name}` has reached the limit of {VERSIONS_MAX} versions; save it under another name"
                     )));
                 }
                 Some(before) => {
                     let key = version_key(before.version);
                     let former = before.encode();
-                    self.store.put(&former_kind(&name), &key, former).await?;
+                    self.store.put(&version_kind(&name), &key, former).await?;
                     before.version + 1
                 }
             };
             if self.store.swap(KIND, &name, seen, next.encode()).await? {
                 self.stamp().await;
-                let saved = self.hold(next);
-                return Ok(Kept { saved, new: true });
+                let saved = self.cache_saved(next);
+                return Ok(SaveResult { saved, new: true });
             }
         }
     }
 
-    async fn room(&self) -> Result<(), Refusal> {
+    async fn check_room(&self) -> Result<(), LibraryError> {
         if self.store.list(KIND).await?.len() < WORKFLOWS_MAX {
             return Ok(());
         }
-        Err(Refusal::TooLarge(format!(
-            "the library has {WORKFLOWS_MAX} workflows, as many as it holds; remove some with `tramline library rm`"
+        Err(LibraryError::TooLarge(format!(
+            "the library has reached its limit of {WORKFLOWS_MAX} workflows; remove some with `tramline library rm`"
         )))
     }
 
-    /// A saved workflow: its latest version, or the one of this number.
-    pub async fn get(&self, name: &str, version: Option<u64>) -> Result<Arc<Saved>, Refusal> {
+    /// A saved workflow: its latest version, or the given one.
+    pub async fn get(
+        &self,
+        name: &str,
+        version: Option<u64>,
+    ) -> Result<Arc<SavedWorkflow>, LibraryError> {
         let Some(body) = self.store.get(KIND, name).await? else {
-            return Err(self.unknown(name).await);
+            return Err(self.not_found(name).await);
         };
-        let latest = Saved::decode(name, &body)?;
+        let latest = SavedWorkflow::decode(name, &body)?;
         match version {
             None => Ok(Arc::new(latest)),
             Some(version) if version == latest.version => Ok(Arc::new(latest)),
             Some(version) => {
-                let missing = || Refusal::NoVersion {
+                let missing = || LibraryError::NoVersion {
                     name: latest.name.clone(),
                     version,
                     latest: latest.version,
                 };
-                // Beyond the latest there may be some of a workflow that had the name before.
+                // Versions beyond the latest may be left over from a removed workflow of that name.
                 if version == 0 || version > latest.version {
                     return Err(missing());
                 }
-                let kind = former_kind(name);
+                let kind = version_kind(name);
                 let body = self.store.get(&kind, &version_key(version)).await?;
                 let body = body.ok_or_else(missing)?;
-                Ok(Arc::new(Saved::decode(name, &body)?))
+                Ok(Arc::new(SavedWorkflow::decode(name, &body)?))
             }
         }
     }
 
     /// Every version of a workflow, the latest first.
-    pub async fn versions(&self, name: &str) -> Result<Vec<Arc<Saved>>, Refusal> {
+    pub async fn versions(&self, name: &str) -> Result<Vec<Arc<SavedWorkflow>>, LibraryError> {
         let latest = self.get(name, None).await?;
         let mut all = vec![Arc::clone(&latest)];
         for version in (1..latest.version).rev() {
@@ -193,129 +202,134 @@ impl Library {
     }
 
     /// Removes a workflow with all its versions.
-    pub async fn remove(&self, name: &str) -> Result<(), Refusal> {
+    pub async fn remove(&self, name: &str) -> Result<(), LibraryError> {
         if self.store.get(KIND, name).await?.is_none() {
-            return Err(self.unknown(name).await);
+            return Err(self.not_found(name).await);
         }
-        let _turn = self.turn.lock().await;
-        self.store.forget(KIND, &[name.to_owned()]).await?;
+        let _turn = self.change_lock.lock().await;
+        self.store.delete(KIND, &[name.to_owned()]).await?;
         self.stamp().await;
-        self.write().remove(name);
-        let kind = former_kind(name);
+        self.cache_mut().remove(name);
+        let kind = version_kind(name);
         let former = self.store.list(&kind).await?;
-        Ok(self.store.forget(&kind, &former).await?)
+        Ok(self.store.delete(&kind, &former).await?)
     }
 
-    /// The saved workflows whose name or description has every word of the filter, by name. What
-    /// cannot be read is left out here and told by [`Library::get`].
-    pub async fn list(&self, filter: Option<&str>) -> Result<Vec<Arc<Saved>>, Refusal> {
+    /// The saved workflows whose name or description contains every word of the filter, by name. Damaged ones are
+    /// omitted here; [`Library::get`] reports them.
+    pub async fn list(
+        &self,
+        filter: Option<&str>,
+    ) -> Result<Vec<Arc<SavedWorkflow>>, LibraryError> {
         self.refresh().await?;
         let words: Vec<_> = filter
             .unwrap_or_default()
             .split_whitespace()
             .map(str::to_lowercase)
             .collect();
-        let fits = |saved: &Saved| {
+        let fits = |saved: &SavedWorkflow| {
             let text = format!("{} {}", saved.name, saved.description).to_lowercase();
             words.iter().all(|word| text.contains(word.as_str()))
         };
-        let held = self.read();
+        let held = self.cache();
         let all = held.all().map(|kept| &kept.saved);
         Ok(all.filter(|saved| fits(saved)).cloned().collect())
     }
 
-    /// The saved workflows as tools, and as runs call them: by name, those that can be run.
+    /// The saved workflows that can run, as tools with their graphs.
     pub fn tools(&self) -> Vec<(Arc<Tool>, Arc<Graph>)> {
-        let held = self.read();
-        let ready = |kept: &Arc<saved::Kept>| Some((kept.tool()?.clone(), kept.graph()?.clone()));
+        let held = self.cache();
+        let ready = |kept: &Arc<saved_workflow::CachedWorkflow>| {
+            Some((kept.tool()?.clone(), kept.graph()?.clone()))
+        };
         held.all().filter_map(ready).collect()
     }
 
-    /// A number that is another whenever what is held has changed.
+    /// A number that changes whenever the cache changes.
     pub fn generation(&self) -> u64 {
-        self.read().generation()
+        self.cache().generation()
     }
 
-    /// A number that is another whenever what can be called by name has changed, the workflows of
-    /// the documents at hand among it.
-    pub(crate) fn print(&self) -> u64 {
+    /// A number that changes whenever the set of workflows that can be called by name changes, including those of the
+    /// loaded documents.
+    pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.generation().hash(&mut hasher);
-        for name in self.at_hand.names() {
-            let found = self.at_hand.find(&name);
+        for name in self.documents.names() {
+            let found = self.documents.find(&name);
             (name, found.map(|found| Arc::as_ptr(&found.graph))).hash(&mut hasher);
         }
         hasher.finish()
     }
 
-    /// Whether a graph is that of a saved workflow.
-    pub(crate) fn holds(&self, graph: &Arc<Graph>) -> bool {
-        let held = self.read();
+    /// Whether a graph belongs to a saved workflow.
+    pub(crate) fn contains(&self, graph: &Arc<Graph>) -> bool {
+        let held = self.cache();
         let kept = held.get(&graph.workflow.name);
         kept.is_some_and(|kept| kept.graph().is_some_and(|own| Arc::ptr_eq(own, graph)))
     }
 
-    /// Sees what other processes have saved.
+    /// Loads changes made by other processes.
     pub async fn refresh(&self) -> Result<(), StoreFault> {
-        let _turn = self.turn.lock().await;
+        let _turn = self.change_lock.lock().await;
         let stamp = self.store.get(STAMP.0, STAMP.1).await?;
-        if self.read().fresh(stamp.as_deref(), READ_ALL_EVERY) {
+        if self.cache().is_fresh(stamp.as_deref(), READ_ALL_EVERY) {
             return Ok(());
         }
         let began = Instant::now();
         let mut found = Vec::new();
         for name in self.store.list(KIND).await? {
             if let Some(body) = self.store.get(KIND, &name).await?
-                && let Ok(saved) = Saved::decode(&name, &body)
+                && let Ok(saved) = SavedWorkflow::decode(&name, &body)
             {
                 found.push(saved);
             }
         }
-        self.write().replace(found, stamp, began);
+        self.cache_mut().replace(found, stamp, began);
         Ok(())
     }
 
-    /// As [`Library::refresh`], where a name is not one of a document at hand.
+    /// Like [`Library::refresh`], unless a loaded document has the name.
     pub(crate) async fn refresh_for(&self, name: &str) -> Result<(), StoreFault> {
-        match self.at_hand.find(name) {
+        match self.documents.find(name) {
             Some(_) => Ok(()),
             None => self.refresh().await,
         }
     }
 
-    /// Lets other processes see that something has changed.
+    /// Tells other processes that something has changed.
     async fn stamp(&self) {
         let stamp = format!("{:x}", clock::random()).into_bytes();
-        // Where this fails they see it at their next full reading.
+        // If this fails, they see the change at their next full read.
         let _ = self.store.put(STAMP.0, STAMP.1, stamp).await;
     }
 
-    async fn unknown(&self, name: &str) -> Refusal {
-        // What is near is only help: without it the answer stands.
+    async fn not_found(&self, name: &str) -> LibraryError {
+        // Suggestions are optional; without them the error is still correct.
         let _ = self.refresh().await;
-        let held = self.read();
+        let held = self.cache();
         let names = held.all().map(|kept| kept.saved.name.as_str());
-        Refusal::NotFound {
+        LibraryError::NotFound {
             name: name.to_owned(),
             near: nearest(name, names).map(Str::from),
         }
     }
 
-    fn hold(&self, saved: Saved) -> Arc<Saved> {
-        self.write().put(saved)
+    fn cache_saved(&self, saved: SavedWorkflow) -> Arc<SavedWorkflow> {
+        self.cache_mut().put(saved)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Held> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> RwLockReadGuard<'_, WorkflowCache> {
+        self.cache.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Held> {
-        self.held.write().unwrap_or_else(PoisonError::into_inner)
+    fn cache_mut(&self) -> RwLockWriteGuard<'_, WorkflowCache> {
+        self.cache.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Under what the former versions of a workflow are kept.
-fn former_kind(name: &str) -> String {
+/// The kind of a workflow's previous versions in the store.
+fn version_kind(name: &str) -> String {
     format!("{KIND}/{name}")
 }
 
@@ -325,10 +339,10 @@ fn version_key(version: u64) -> String {
 
 impl Workflows for Library {
     fn find(&self, name: &str) -> Option<Callable> {
-        if let Some(found) = self.at_hand.find(name) {
+        if let Some(found) = self.documents.find(name) {
             return Some(found);
         }
-        let graph = self.read().get(name)?.graph()?.clone();
+        let graph = self.cache().get(name)?.graph()?.clone();
         Some(Callable {
             graph,
             origin: Value::Null,
@@ -336,8 +350,8 @@ impl Workflows for Library {
     }
 
     fn names(&self) -> Vec<Str> {
-        let mut names = self.at_hand.names();
-        let held = self.read();
+        let mut names = self.documents.names();
+        let held = self.cache();
         names.extend(held.all().map(|kept| kept.saved.name.clone()));
         names.sort();
         names.dedup();

@@ -1,8 +1,8 @@
-//! Work that takes long, off the threads that everybody else waits for.
+//! Runs long computations without blocking the runtime's workers.
 //!
-//! An expression or a check of a schema may compute for seconds. On a runtime's worker that keeps
-//! every connection and timer of that worker waiting; beside the workers, as many at a time as there
-//! are cores, it delays no other task.
+//! An expression or a schema check may compute for seconds. On a worker thread it blocks every
+//! connection and timer of that worker; next to the workers, with at most one computation per core,
+//! it delays no other task.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -10,94 +10,96 @@ use std::thread::available_parallelism;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
-/// How many computations may take long at once: as many as can really compute.
-fn turns_max() -> usize {
+/// How many long computations may run at once: one per core.
+fn slots_max() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// Computations that may stand beside the workers at once, computing or waiting for a turn. Each
-/// takes a thread of those that also read the store; more than so many keep their workers instead.
-const BESIDE_MAX: usize = 128;
+/// Computations that may be moved off the workers at once, running or waiting for a slot. Each
+/// takes a thread of the pool that also reads the store; further ones stay on their workers.
+const OFF_WORKER_MAX: usize = 128;
 
-/// Turns of computations that began on a worker.
-static TURNS: Turns = Turns {
+/// Slots for computations that started on a worker.
+static SLOTS: ComputeSlots = ComputeSlots {
     taken: Mutex::new(0),
     freed: Condvar::new(),
 };
-/// How many computations stand beside the workers.
-static BESIDE: AtomicUsize = AtomicUsize::new(0);
+/// How many computations are off the workers.
+static OFF_WORKER: AtomicUsize = AtomicUsize::new(0);
 
-/// A place beside the workers, until it is dropped.
-struct Place;
+/// A place off the workers, until it is dropped.
+struct OffWorkerPermit;
 
-impl Place {
+impl OffWorkerPermit {
     fn take() -> Option<Self> {
-        let more = |beside: usize| (beside < BESIDE_MAX).then_some(beside + 1);
-        let taken = BESIDE.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        let more = |beside: usize| (beside < OFF_WORKER_MAX).then_some(beside + 1);
+        let taken = OFF_WORKER.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
         taken.is_ok().then_some(Self)
     }
 }
 
-impl Drop for Place {
+impl Drop for OffWorkerPermit {
     fn drop(&mut self) {
-        BESIDE.fetch_sub(1, Ordering::AcqRel);
+        OFF_WORKER.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-struct Turns {
+struct ComputeSlots {
     taken: Mutex<usize>,
     freed: Condvar,
 }
 
-/// A turn, until it is dropped.
-struct Turn<'a>(&'a Turns);
+/// A slot, until it is dropped.
+struct ComputeSlot<'a>(&'a ComputeSlots);
 
-impl Turns {
-    /// Waits for a turn, and keeps the thread waiting.
-    fn take(&self) -> Turn<'_> {
+impl ComputeSlots {
+    /// Blocks the thread until a slot is free.
+    fn take(&self) -> ComputeSlot<'_> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = |taken: &mut usize| *taken >= turns_max();
+        let is_full = |taken: &mut usize| *taken >= slots_max();
         let taken = self.freed.wait_while(taken, is_full);
         *taken.unwrap_or_else(PoisonError::into_inner) += 1;
-        Turn(self)
+        ComputeSlot(self)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ComputeSlot<'_> {
     fn drop(&mut self) {
         *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.freed.notify_one();
     }
 }
 
-/// Does long work where it is asked for, while another thread takes over what else its worker had to
-/// do. As many compute at a time as there are cores. Outside of a runtime with several workers it is simply done.
+/// Runs a long computation in place while another thread takes over the rest of its worker's tasks.
+/// At most one runs per core. Outside of a multi-threaded runtime it just runs.
 pub fn long_work(work: &mut dyn FnMut()) {
     let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
     let Ok(RuntimeFlavor::MultiThread) = flavor else {
-        // Outside of a runtime, or on its only thread: no other worker could take over.
+        // Outside of a runtime, or on its only thread, no other worker could take over.
         return work();
     };
     let mut in_turn = || {
-        let _turn = TURNS.take();
+        let _turn = SLOTS.take();
         work();
     };
-    match Place::take() {
+    match OffWorkerPermit::take() {
         Some(_place) => tokio::task::block_in_place(in_turn),
         None => in_turn(),
     }
 }
 
-/// Turns of what is tried out for somebody who waits: never more than there are cores.
-static TRIALS: Semaphore = Semaphore::const_new(0);
+/// Slots for evaluations that a caller waits for: never more than there are cores.
+static TRIAL_SLOTS: Semaphore = Semaphore::const_new(0);
 
-/// Tries something out on a thread of its own, when its turn comes. Nothing if it panicked.
-pub async fn try_aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+/// Runs a computation on a blocking thread when a slot is free. `None` if it panicked.
+pub async fn try_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     static OPEN: std::sync::Once = std::sync::Once::new();
-    OPEN.call_once(|| TRIALS.add_permits(turns_max()));
-    let turn = TRIALS.acquire().await.ok()?;
+    OPEN.call_once(|| TRIAL_SLOTS.add_permits(slots_max()));
+    let turn = TRIAL_SLOTS.acquire().await.ok()?;
     let tried = tokio::task::spawn_blocking(move || {
-        // Held by the work itself: who stops waiting does not free a core.
+        // Held by the work itself: a caller that stops waiting does not free a core.
         let _turn = turn;
         work()
     });
@@ -127,7 +129,7 @@ mod tests {
         for one in all {
             one.await.unwrap();
         }
-        assert!(most.load(Ordering::SeqCst) <= turns_max());
+        assert!(most.load(Ordering::SeqCst) <= slots_max());
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -137,7 +139,7 @@ mod tests {
         let long = tokio::spawn(async move {
             long_work(&mut || {
                 begun.send(()).unwrap();
-                // Comes back only when somebody else on the same runtime got a turn.
+                // Returns only when another task on the same runtime has run.
                 while seen.try_recv().is_err() {
                     std::thread::yield_now();
                 }
@@ -156,7 +158,7 @@ mod tests {
         let mut done = false;
         long_work(&mut || done = true);
         assert!(done);
-        assert_eq!(try_aside(|| 5).await, Some(5));
-        assert_eq!(try_aside(|| -> u8 { panic!("on purpose") }).await, None);
+        assert_eq!(try_blocking(|| 5).await, Some(5));
+        assert_eq!(try_blocking(|| -> u8 { panic!("on purpose") }).await, None);
     }
 }

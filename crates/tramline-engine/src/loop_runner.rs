@@ -1,43 +1,42 @@
-//! The planner loop: a message becomes a plan, the plan a run, and the run's results an answer.
+//! The planner loop: turns a message into a plan, runs the plan, and returns the results.
 //!
-//! A plan is run like every graph, so that it is journaled, asks for what must be asked, and goes
-//! on after a crash. What the loop knows stands in the run's input: a process that comes later
-//! tells of it as this one does. Who plans is, in this order: the caller, the model, the planner
-//! of words, and where none of them comes to a plan, the agent that called.
+//! A plan runs like any other graph: it is journaled, asks for approvals and resumes after a crash. The state of the
+//! loop is stored in the run's input, so any later process can report on it. Planners are tried in this order: the plan
+//! of the caller, the model, the planner without a model, and finally the calling agent.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, RunHandle};
 use crate::fault::Fault;
 use crate::seams::{Model, Tool};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use tramline_core::formats::tool_plan::Plan;
+use tramline_core::formats::tool_plan::ToolPlan;
 use tramline_core::ids::RunId;
-use tramline_core::upstream::Upstream;
+use tramline_core::trace_context::TraceContext;
 use tramline_core::{Str, Value};
 
-mod ask;
 mod candidates;
 mod check;
-mod course;
 mod memory;
-mod perform;
 mod plan_request;
+mod plan_request_store;
+mod plan_step;
 mod prompt;
 mod propose;
-mod related;
+mod related_words;
 mod request;
 mod response;
+mod run_plan;
 mod save;
 mod schema;
-mod think;
+mod state;
 
-pub use ask::Asked;
-pub use plan_request::{PlanRequest, dag_schema, plan_schema, tools_told};
+pub use plan_request::{PlanRequest, dag_schema, plan_schema, tools_json};
+pub use plan_request_store::{PendingPlan, PlanClaim};
 pub use propose::{Intent, Proposal};
-pub use request::{Mend, Request};
-pub use response::{By, Response, Standing, StepResult};
+pub use request::{LoopRequest, OnFailure};
+pub use response::{LoopResponse, LoopStatus, PlannerKind, StepResult};
 
-use course::Course;
+use state::LoopState;
 
 /// Runs the planner loop. Clones share everything.
 #[derive(Clone)]
@@ -48,19 +47,19 @@ pub struct LoopRunner {
 
 /// On whose behalf a loop runs, and until when.
 #[derive(Clone, Debug, Default)]
-pub struct Terms {
-    /// Whose its runs and what it remembers are.
+pub struct CallerContext {
+    /// The owner of its runs and its memory.
     pub owner: Option<Str>,
-    /// Who asks, as it is written beside what is saved.
-    pub by: Option<Str>,
-    /// Where its servers are to be found again, in the front end's own words.
+    /// The caller's name, stored with saved workflows.
+    pub caller: Option<Str>,
+    /// How to find its servers again, in the front end's own format.
     pub origin: Value,
-    /// How long a run of it waits for an answer before it is over.
+    /// How long one of its runs waits for an answer before it expires, in milliseconds.
     pub ttl_ms: Option<u64>,
-    /// Fires when nobody wants the answer any more; the run under way is aborted.
+    /// Fires when the answer is no longer needed; the active run is aborted.
     pub cancel: CancellationToken,
-    /// The span of its caller's that it belongs to.
-    pub upstream: Option<Upstream>,
+    /// The caller's span that it belongs to.
+    pub upstream: Option<TraceContext>,
 }
 
 impl LoopRunner {
@@ -70,271 +69,362 @@ impl LoopRunner {
         Self { engine, model }
     }
 
-    /// The same with a model that plans.
+    /// Sets the model that plans.
     #[must_use]
     pub fn with_model(mut self, model: Arc<dyn Model>) -> Self {
         self.model = Some(model);
         self
     }
 
-    /// Plans and does what a request wants, on nobody's behalf.
-    pub async fn run(&self, request: Request) -> Result<Response, Fault> {
-        self.run_for(request, &Terms::default()).await
+    /// Plans and executes a request without an owner.
+    pub async fn run(&self, request: LoopRequest) -> Result<LoopResponse, Fault> {
+        self.run_for(request, &CallerContext::default()).await
     }
 
-    /// Plans and does what a request wants.
-    pub async fn run_for(&self, request: Request, terms: &Terms) -> Result<Response, Fault> {
-        request.check().map_err(Fault::Refused)?;
+    /// Plans and executes a request.
+    pub async fn run_for(
+        &self,
+        request: LoopRequest,
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        request.check().map_err(Fault::Rejected)?;
         let tools = self.tools(&request).await?;
         let owner = terms.owner.as_deref();
         let embedder = self.engine.options().embedder.as_ref();
         let store = self.engine.store();
         let recalled = memory::recall(store, embedder, owner, &request).await?;
-        let mut course = Course::new(request, recalled);
+        let mut course = LoopState::new(request, recalled);
         course.upstream = terms.upstream.clone();
         let plan = match course.request.plan.clone() {
-            Some(given) => match Plan::from_value(&given) {
-                Ok(plan) => Some((plan, By::Caller)),
-                Err(wrong) => return Ok(Response::refused(&course, wrong)),
+            Some(given) => match ToolPlan::from_value(&given) {
+                Ok(plan) => Some((plan, PlannerKind::Caller)),
+                Err(wrong) => return Ok(LoopResponse::rejected(&course, wrong)),
             },
             None => {
-                let thinking = self.think(&mut course, &tools, None);
+                let thinking = self.make_plan(&mut course, &tools, None);
                 let thought = terms.cancel.run_until_cancelled(thinking).await;
-                thought.ok_or_else(|| Fault::Refused("the caller cancelled".to_owned()))?
+                thought.ok_or_else(|| Fault::Rejected("the caller cancelled".to_owned()))?
             }
         };
         match plan {
-            Some((plan, by)) => self.pursue(course, plan, by, &tools, terms).await,
+            Some((plan, by)) => self.execute(course, plan, by, &tools, terms).await,
             None => self.ask_for_plan(course, &tools, terms).await,
         }
     }
 
-    /// How a run of the loop stands; waits for it, and drives it if nobody does. If it failed and a
-    /// new plan may be made, the loop goes on with that.
-    pub async fn follow(&self, run: &RunId, terms: &Terms) -> Result<Response, Fault> {
-        let ended = perform::attend(&self.engine, run, None, &terms.cancel).await?;
+    /// The state of a loop run. Waits until it pauses or ends, and drives it if no process does. If it failed and may
+    /// be replanned, the loop continues with a new plan.
+    pub async fn wait_for(
+        &self,
+        run: &RunId,
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        let ended = run_plan::wait_for_run(&self.engine, run, None, &terms.cancel).await?;
         let loaded = self.engine.load(run).await?;
-        let Some(course) = Course::read(&loaded.run.started.input) else {
-            let message = format!("{run} is no run of a loop; `tramline runs show` tells of it");
-            return Err(Fault::Refused(message));
+        let Some(course) = LoopState::from_value(&loaded.run.started.input) else {
+            let message = format!("{run} is not a loop run; inspect it with `tramline runs show`");
+            return Err(Fault::Rejected(message));
         };
         let tools = self.tools(&course.request).await?;
-        self.settle(course, run, ended, &tools, terms).await
+        self.report(course, run, ended, &tools, terms).await
     }
 
-    /// Whether a run is one of a loop.
+    /// Whether a run belongs to a loop.
     pub async fn is_loop(&self, run: &RunId) -> bool {
         let loaded = self.engine.load(run).await;
-        loaded.is_ok_and(|loaded| Course::read(&loaded.run.started.input).is_some())
+        loaded.is_ok_and(|loaded| LoopState::from_value(&loaded.run.started.input).is_some())
     }
 
-    /// Takes the plan that a calling agent was asked for. What is wrong with it is told at once, and
-    /// it can be given again.
+    /// Accepts the plan that was requested from a calling agent. Problems are returned immediately, and the plan can be
+    /// submitted again.
     pub async fn submit(
         &self,
         handle: &str,
         plan: &Value,
-        terms: &Terms,
-    ) -> Result<Response, Fault> {
-        let course = match ask::take(self.engine.store(), handle, terms).await? {
-            Asked::Loop(course) => *course,
-            Asked::Else(_) => {
-                let message = format!("{handle} asks for the tasks of a workflow");
-                return Err(Fault::Refused(message));
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        let course = match plan_request_store::load_request(self.engine.store(), handle, terms)
+            .await?
+        {
+            PendingPlan::Loop(course) => *course,
+            PendingPlan::Used(run) => {
+                let message = plan_request_store::used_message(handle, &run);
+                return Err(Fault::Rejected(message));
+            }
+            PendingPlan::External(_) => {
+                let message = format!("{handle} is a plan request of a workflow, not of a loop");
+                return Err(Fault::Rejected(message));
             }
         };
         let tools = self.tools(&course.request).await?;
-        let checked = Plan::from_value(plan).and_then(|plan| {
+        let checked = ToolPlan::from_value(plan).and_then(|plan| {
             if plan.steps.is_empty() && !course.earlier.is_empty() {
                 return Err(vec![
-                    "a plan for what is left has at least one step".to_owned(),
+                    "a plan for the remaining work needs at least one step".to_owned(),
                 ]);
             }
-            let plan = course.distinct(plan);
-            match check::check(&plan, &course, &tools).wrong.as_slice() {
+            let plan = course.with_distinct_ids(plan);
+            match check::check(&plan, &course, &tools).problems.as_slice() {
                 [] => Ok(plan),
                 wrong => Err(wrong.to_vec()),
             }
         });
         match checked {
-            // The handle stays: the agent repairs what it is told.
-            Err(wrong) => Ok(Response::refused(&course, wrong).with_handle(handle)),
+            // The handle stays valid: the agent fixes the reported problems and submits again.
+            Err(wrong) => Ok(LoopResponse::rejected(&course, wrong).with_handle(handle)),
             Ok(plan) => {
-                ask::forget(self.engine.store(), handle).await?;
-                self.pursue(course, plan, By::Agent, &tools, terms).await
+                let run = self.engine.new_run_id();
+                let Some(claim) = self.claim_plan_request(handle, run).await? else {
+                    // Another submission came first.
+                    let message = match self.plan_request(handle, terms).await? {
+                        PendingPlan::Used(run) => plan_request_store::used_message(handle, &run),
+                        PendingPlan::Loop(_) | PendingPlan::External(_) => {
+                            format!("another plan is being submitted for {handle}; try again")
+                        }
+                    };
+                    return Err(Fault::Rejected(message));
+                };
+                self.execute_claimed(claim, (course, plan), &tools, terms)
+                    .await
             }
         }
     }
 
-    /// Checks a plan, runs what can be run of it, and tells what came of it.
-    async fn pursue(
+    /// Executes a submitted plan. If it is rejected before anything ran, its handle stays valid.
+    async fn execute_claimed(
         &self,
-        mut course: Course,
-        plan: Plan,
-        by: By,
+        claim: PlanClaim,
+        (course, plan): (LoopState, ToolPlan),
         tools: &[Arc<Tool>],
-        terms: &Terms,
-    ) -> Result<Response, Fault> {
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        let started = self.start_plan(
+            course,
+            plan,
+            (PlannerKind::Agent, Some(claim.run.clone())),
+            terms,
+            tools,
+        );
+        match started.await {
+            Ok(PlanStart::Rejected(response)) => {
+                let handle = claim.handle().to_owned();
+                self.release_plan_request(claim).await?;
+                Ok(response.with_handle(&handle))
+            }
+            Ok(started) => self.wait_for_start(started, tools, terms).await,
+            Err(fault) => {
+                self.release_plan_request(claim).await?;
+                Err(fault)
+            }
+        }
+    }
+
+    /// Checks a plan, runs the valid part of it, and returns the result.
+    async fn execute(
+        &self,
+        course: LoopState,
+        plan: ToolPlan,
+        by: PlannerKind,
+        tools: &[Arc<Tool>],
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        let started = self.start_plan(course, plan, (by, None), terms, tools);
+        self.wait_for_start(started.await?, tools, terms).await
+    }
+
+    /// Checks a plan and starts the valid part of it, under an id that was chosen before if one is given.
+    async fn start_plan(
+        &self,
+        mut course: LoopState,
+        plan: ToolPlan,
+        (by, id): (PlannerKind, Option<RunId>),
+        terms: &CallerContext,
+        tools: &[Arc<Tool>],
+    ) -> Result<PlanStart, Fault> {
         course.plan = plan;
         course.by = Some(by);
         let checked = check::check(&course.plan, &course, tools);
-        if course.request.strict && !checked.wrong.is_empty() {
-            return Ok(Response::refused(&course, checked.wrong));
+        let rejected = |course: &LoopState, wrong| {
+            let response = LoopResponse::rejected(course, wrong);
+            Ok(PlanStart::Rejected(Box::new(response)))
+        };
+        if course.request.strict && !checked.problems.is_empty() {
+            return rejected(&course, checked.problems);
         }
         course.failed = checked.failed;
-        save::draft(&mut course, &checked.runs);
+        save::draft_workflow(&mut course, &checked.runnable);
         if course.earlier.is_empty()
-            && let Some(says) = save::hindrance(&self.engine, &course).await?
+            && let Some(says) = save::save_obstacle(&self.engine, &course).await?
         {
-            return Ok(Response::refused(&course, vec![says]));
+            return rejected(&course, vec![says]);
         }
-        if checked.runs.steps.is_empty() {
-            return self.settled(course, None, Vec::new(), tools, terms).await;
+        if checked.runnable.steps.is_empty() {
+            return Ok(PlanStart::Empty(Box::new(course)));
         }
-        let started = perform::start(&self.engine, &course, &checked.runs, terms).await?;
-        let handle = match started {
-            Ok(handle) => handle,
-            Err(wrong) => return Ok(Response::refused(&course, wrong)),
+        self.engine.audit_plan(&checked.runnable.tasks()).await;
+        match run_plan::start(&self.engine, &course, &checked.runnable, terms, id).await? {
+            Ok(handle) => Ok(PlanStart::Running(Box::new(course), handle)),
+            Err(wrong) => rejected(&course, wrong),
+        }
+    }
+
+    /// Waits for a started plan, and returns the result.
+    async fn wait_for_start(
+        &self,
+        started: PlanStart,
+        tools: &[Arc<Tool>],
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        let (course, handle) = match started {
+            PlanStart::Rejected(response) => return Ok(*response),
+            PlanStart::Empty(course) => {
+                return self.finish(*course, None, Vec::new(), tools, terms).await;
+            }
+            PlanStart::Running(course, handle) => (*course, handle),
         };
         let run = handle.run.clone();
-        let ended = perform::attend(&self.engine, &run, Some(handle), &terms.cancel).await?;
-        self.settle(course, &run, ended, tools, terms).await
+        let ended = run_plan::wait_for_run(&self.engine, &run, Some(handle), &terms.cancel).await?;
+        self.report(course, &run, ended, tools, terms).await
     }
 
-    /// Tells how a run stands, and plans anew if it failed and that is wanted.
-    async fn settle(
+    /// Reports the state of a run, and replans if it failed and replanning is requested.
+    async fn report(
         &self,
-        mut course: Course,
+        mut course: LoopState,
         run: &RunId,
-        ended: perform::Attended,
+        ended: run_plan::WaitResult,
         tools: &[Arc<Tool>],
-        terms: &Terms,
-    ) -> Result<Response, Fault> {
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
         let loaded = self.engine.load(run).await?;
-        let done = perform::results(&course.plan, &loaded);
+        let done = run_plan::results(&course.plan, &loaded);
         match ended {
-            perform::Attended::Over => {
-                course.spend(&loaded);
-                let over = perform::end(&loaded);
-                self.settled(course, Some((run, over)), done, tools, terms)
+            run_plan::WaitResult::Ended => {
+                course.deduct(&loaded);
+                let over = run_plan::forced_outcome(&loaded);
+                self.finish(course, Some((run, over)), done, tools, terms)
                     .await
             }
-            perform::Attended::Waits(pauses) => {
-                let waiting = perform::waiting(&loaded.run.graph, run, &pauses);
+            run_plan::WaitResult::Paused(pauses) => {
+                let waiting = run_plan::pauses_json(&loaded.run.graph, run, &pauses);
                 let results = course.merged(done);
-                let response = Response::new(&course, results, Standing::Waiting);
-                Ok(response.of(run).waiting(waiting))
+                let response = LoopResponse::new(&course, results, LoopStatus::Paused);
+                Ok(response.with_run(run).with_pauses(waiting))
             }
         }
     }
 
-    /// What is left to do once nothing runs any more.
-    async fn settled(
+    /// Finishes once nothing is running any more.
+    async fn finish(
         &self,
-        course: Course,
-        over: Option<(&RunId, Option<perform::End>)>,
+        course: LoopState,
+        over: Option<(&RunId, Option<run_plan::ForcedOutcome>)>,
         done: Vec<StepResult>,
         tools: &[Arc<Tool>],
-        terms: &Terms,
-    ) -> Result<Response, Fault> {
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
         let run = over.as_ref().map(|(run, _)| (*run).clone());
         let results = course.merged(done);
         let failed = results.iter().any(|result| result.counts_as_failed());
         let forced = over.and_then(|(_, end)| end);
         let standing = match (&forced, failed, course.request.on_error) {
-            (Some(end), ..) => end.standing,
-            (None, true, Mend::Stop | Mend::Replan) => Standing::Failed,
-            (None, true, Mend::Continue) | (None, false, _) => Standing::Complete,
+            (Some(end), ..) => end.status,
+            (None, true, OnFailure::Stop | OnFailure::Replan) => LoopStatus::Failed,
+            (None, true, OnFailure::Continue) | (None, false, _) => LoopStatus::Complete,
         };
-        let mends = course.request.on_error == Mend::Replan && course.replans > 0;
-        if standing == Standing::Failed && mends && forced.is_none() {
+        let mends = course.request.on_error == OnFailure::Replan && course.replans > 0;
+        if standing == LoopStatus::Failed && mends && forced.is_none() {
             return self
-                .mend(course, run.as_ref(), &results, tools, terms)
+                .replan(course, run.as_ref(), &results, tools, terms)
                 .await;
         }
-        let mut response = Response::new(&course, results, standing);
+        let mut response = LoopResponse::new(&course, results, standing);
         if let Some(run) = &run {
-            response = response.of(run);
+            response = response.with_run(run);
         }
         if let Some(end) = forced {
-            response.problems.push(end.says);
+            response.problems.push(end.message);
         }
-        self.close(course, response, terms).await
+        self.conclude(course, response, terms).await
     }
 
-    /// Has a plan made for what is left of one that failed: by the model, or by the calling agent
-    /// where there is none.
-    async fn mend(
+    /// Requests a plan for the remaining work of a failed plan: from the model, or from the calling agent if there is
+    /// none.
+    async fn replan(
         &self,
-        mut course: Course,
+        mut course: LoopState,
         run: Option<&RunId>,
         results: &[StepResult],
         tools: &[Arc<Tool>],
-        terms: &Terms,
-    ) -> Result<Response, Fault> {
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
         course.replans -= 1;
-        save::keep_done(&mut course, results);
-        course.remember(run, results);
+        save::keep_successful_steps(&mut course, results);
+        course.record_results(run, results);
         course.failed = Vec::new();
         if self.model.is_none() {
             let offered = candidates::for_agent(&self.engine, &course.request, tools, None, true);
-            let request = plan_request::mend(&self.engine, &course, &offered.await);
-            return self.asked(course, request, terms).await;
+            let request = plan_request::replan_request(&self.engine, &course, &offered.await);
+            return self.store_plan_request(course, request, terms).await;
         }
         let before = course.plan.clone();
-        if let Some((plan, by)) = self.think(&mut course, tools, Some(&before)).await {
-            return Box::pin(self.pursue(course, plan, by, tools, terms)).await;
+        if let Some((plan, by)) = self.make_plan(&mut course, tools, Some(&before)).await {
+            return Box::pin(self.execute(course, plan, by, tools, terms)).await;
         }
-        // Nothing better came: what stands, stands.
-        let response = Response::new(&course, Vec::new(), Standing::Failed);
-        self.close(course, response, terms).await
+        // There is no better plan, so the failure is final.
+        let response = LoopResponse::new(&course, Vec::new(), LoopStatus::Failed);
+        self.conclude(course, response, terms).await
     }
 
-    /// Saves what was done where that is wanted, remembers what was said, and leaves.
-    async fn close(
+    /// Saves the plan if requested, stores the messages, and returns the response.
+    async fn conclude(
         &self,
-        course: Course,
-        mut response: Response,
-        terms: &Terms,
-    ) -> Result<Response, Fault> {
-        if response.standing == Standing::Complete {
+        course: LoopState,
+        mut response: LoopResponse,
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        if response.status == LoopStatus::Complete {
             let done = &response.results[course.earlier.len()..];
             response.saved = save::save(&self.engine, &course, done, terms).await;
         }
         let owner = terms.owner.as_deref();
         let said = response.summary.as_deref();
-        memory::keep(self.engine.store(), owner, &course.request, said).await?;
+        memory::store_messages(self.engine.store(), owner, &course.request, said).await?;
         Ok(response)
     }
 
-    /// Asks the calling agent for a plan.
+    /// Requests a plan from the calling agent.
     async fn ask_for_plan(
         &self,
-        course: Course,
+        course: LoopState,
         tools: &[Arc<Tool>],
-        terms: &Terms,
-    ) -> Result<Response, Fault> {
-        let guess = self.guess(&course).await?;
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        let guess = self.guess_plan(&course).await?;
         let asked = &course.request;
         let offered = candidates::for_agent(&self.engine, asked, tools, Some(&guess), true).await;
         let request = plan_request::request(&self.engine, &course, &guess, &offered);
-        self.asked(course, request, terms).await
+        self.store_plan_request(course, request, terms).await
     }
 
-    /// Keeps a question for a plan until its answer comes.
-    async fn asked(
+    /// Stores a plan request until it is answered.
+    async fn store_plan_request(
         &self,
-        course: Course,
+        course: LoopState,
         request: PlanRequest,
-        terms: &Terms,
-    ) -> Result<Response, Fault> {
-        let handle = ask::keep(self.engine.store(), Asked::Loop(Box::new(course)), terms).await?;
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        let handle = plan_request_store::store_request(
+            self.engine.store(),
+            PendingPlan::Loop(Box::new(course)),
+            terms,
+        )
+        .await?;
         Ok(request.into_response(&handle))
     }
 
-    /// The tools that a request may use, as the registry knows them: no server is started for it that
-    /// was ever listed.
-    async fn tools(&self, request: &Request) -> Result<Vec<Arc<Tool>>, Fault> {
+    /// The tools that a request may use, from the registry. Starts only servers that were never listed.
+    async fn tools(&self, request: &LoopRequest) -> Result<Vec<Arc<Tool>>, Fault> {
         let list = self.engine.registry().list().await?;
         let all = list.tools.iter();
         Ok(all
@@ -343,15 +433,39 @@ impl LoopRunner {
             .collect())
     }
 
-    /// What a handle asks for, if it is this owner's.
-    pub async fn question(&self, handle: &str, terms: &Terms) -> Result<Asked, Fault> {
-        ask::take(self.engine.store(), handle, terms).await
+    /// The plan request with a handle, if it belongs to this owner.
+    pub async fn plan_request(
+        &self,
+        handle: &str,
+        terms: &CallerContext,
+    ) -> Result<PendingPlan, Fault> {
+        plan_request_store::load_request(self.engine.store(), handle, terms).await
     }
 
-    /// Forgets a question that was answered.
-    pub async fn forget_question(&self, handle: &str) -> Result<(), Fault> {
-        ask::forget(self.engine.store(), handle).await
+    /// Claims a plan request for the run that will execute its plan; `None` if it is used already. A handle can be
+    /// used once, whichever process it is submitted to.
+    pub async fn claim_plan_request(
+        &self,
+        handle: &str,
+        run: RunId,
+    ) -> Result<Option<PlanClaim>, Fault> {
+        plan_request_store::claim_request(self.engine.store(), handle, run).await
     }
+
+    /// Opens a claimed plan request again, because its plan was not executed.
+    pub async fn release_plan_request(&self, claim: PlanClaim) -> Result<(), Fault> {
+        plan_request_store::release_request(self.engine.store(), claim).await
+    }
+}
+
+/// A plan that was checked, and started if possible.
+enum PlanStart {
+    /// Nothing was started.
+    Rejected(Box<LoopResponse>),
+    /// It has no step that can run.
+    Empty(Box<LoopState>),
+    /// It is running.
+    Running(Box<LoopState>, RunHandle),
 }
 
 impl std::fmt::Debug for LoopRunner {

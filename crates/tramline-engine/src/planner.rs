@@ -1,9 +1,9 @@
-//! A wish as tasks: which tools it needs, in which order, with which arguments, and how sure that is.
+//! The planner turns a request into tasks: which tools to call, in which order, with which arguments, and how confident
+//! it is.
 //!
-//! Pure and without a model: the same wish over the same tools and the same past gives the same plan.
-//! Search finds tools, the nearest precedents vote, gaps are filled backwards through what outputs can
-//! give, and what data, past orders and the wish's own clauses say makes the order. `docs/planning.md`
-//! tells it all.
+//! Pure and without a model: the same request with the same tools and the same history gives the same plan. Search
+//! finds tools, the nearest precedents vote, missing arguments are filled from the outputs of other tools, and the
+//! order follows from data dependencies, past orders and the clauses of the request. `docs/planning.md` explains it.
 
 use crate::seams::Tool;
 use std::sync::Arc;
@@ -11,234 +11,240 @@ use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
 
 mod bind;
-mod candidates;
-mod caution;
-mod chain;
-mod choice;
+mod candidate_plans;
+mod context;
 mod draft;
-mod dropped;
 mod edges;
+mod explain;
+mod features;
 mod fields;
-mod found;
 pub(crate) mod literals;
-mod near;
-mod past;
-mod scene;
+mod lookup_chain;
+mod objections;
+mod precedents;
+mod search_results;
+mod select;
 mod selection;
-mod signs;
-mod told;
+mod similarity;
+mod text;
+mod uncovered;
 mod weights;
-mod words;
 
-pub use choice::choose;
-pub use found::Found;
-pub use near::near;
-pub use past::{PRECEDENTS_MAX, Past, Precedent};
-pub use signs::{SIGNS, Signs};
+pub use features::{PLAN_FEATURES, PlanFeatures};
+pub use precedents::{PRECEDENTS_MAX, Precedent, PrecedentIndex};
+pub use search_results::SearchResults;
+pub use select::select_plan;
+pub use similarity::similar_texts;
 
-use candidates::all;
-use draft::Draft;
-use scene::{NearPrecedents, Place, Scene};
-use selection::Selection;
-use signs::{Weighed, weigh};
+use candidate_plans::candidate_plans;
+use context::{NearPrecedents, PlanContext, ToolIx};
+use draft::DraftTask;
+use features::{ScoredPlan, score_plans};
+use selection::PlanSelection;
 
-/// So many other plans are told.
-const OTHERS_MAX: usize = 2;
+/// Number of alternative plans that are returned.
+const ALTERNATIVES_MAX: usize = 2;
 
-/// What is to be planned, and from what.
-pub struct Ask<'a> {
-    /// What is wanted.
-    pub wish: &'a str,
-    /// What stands here under an argument's name is that argument.
+/// A planning request with everything the planner reads.
+pub struct PlanInput<'a> {
+    /// The request in the caller's words.
+    pub request: &'a str,
+    /// Known argument values: a value under an argument's name is used for that argument.
     pub context: Option<&'a Value>,
-    /// What search found.
-    pub found: &'a Found,
-    /// What was done before.
-    pub past: &'a Past,
-    /// The tool with a name, if it may be used.
+    /// The tools that search found.
+    pub search: &'a SearchResults,
+    /// The precedents.
+    pub precedents: &'a PrecedentIndex,
+    /// Looks up a tool by name; `None` if it is unknown or must not be used.
     pub lookup: &'a dyn Fn(&str) -> Option<Arc<Tool>>,
-    /// Everything that may be used: looked through where an argument is given by nothing that was found.
-    pub everything: &'a dyn Fn() -> Vec<Arc<Tool>>,
-    /// Whether an id is in use.
-    pub taken: &'a dyn Fn(&str) -> bool,
-    /// What is done already, and stays so.
-    pub done: &'a [Done],
+    /// All tools that may be used. Searched when no tool that was found provides an argument.
+    pub all_tools: &'a dyn Fn() -> Vec<Arc<Tool>>,
+    /// Whether a task id is already in use.
+    pub is_id_taken: &'a dyn Fn(&str) -> bool,
+    /// Completed tasks, which stay as they are.
+    pub completed: &'a [CompletedTask],
 }
 
-/// A task that is done.
+/// A completed task.
 #[derive(Clone, Debug)]
-pub struct Done {
-    /// Its id.
+pub struct CompletedTask {
+    /// The task's id.
     pub id: Str,
-    /// What it called.
+    /// The tool it called.
     pub tool: Str,
-    /// What it gave.
+    /// The tool's output.
     pub output: Value,
 }
 
-/// What a wish comes to.
+/// The plan for a request.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
-    /// The tasks, as a DAG has them.
+pub struct TaskPlan {
+    /// The tasks, in the format of a DAG document.
     pub tasks: Value,
-    /// What they call.
+    /// The tools they call.
     pub tools: Vec<ToolName>,
-    /// How sure it is that this is what was wanted, from 0 to 1.
+    /// The probability that this plan is what was requested, from 0 to 1.
     pub confidence: f64,
-    /// Why these tools, for people.
+    /// Why these tools were chosen, as text for people.
     pub explanation: String,
-    /// Why each task is there.
-    pub reasons: Vec<Reason>,
-    /// Why each waits for what.
-    pub links: Vec<Link>,
-    /// Other plans that may have been meant, the likelier first.
-    pub others: Vec<Other>,
-    /// The arguments that are needed and not known.
-    pub missing: Vec<Missing>,
-    /// The parts of the request that the plan does nothing for.
-    pub unmet: Vec<String>,
-    /// Why it is not to be run before anybody has looked at it, in words. Empty if it may be.
+    /// Why each task is in the plan.
+    pub reasons: Vec<TaskReason>,
+    /// Why each task waits for another.
+    pub links: Vec<EdgeReason>,
+    /// Alternative plans, most likely first.
+    pub alternatives: Vec<AlternativePlan>,
+    /// Required arguments without a value.
+    pub missing: Vec<MissingArgument>,
+    /// The parts of the request that no task covers.
+    pub uncovered: Vec<String>,
+    /// The values in the request that no task uses.
+    pub unused_values: Vec<String>,
+    /// Why the plan must be reviewed before it runs. Empty if it may run.
     pub objections: Vec<String>,
 }
 
-/// Why a task is there.
+/// Why a task is in the plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reason {
-    /// Its id.
+pub struct TaskReason {
+    /// The task's id.
     pub task: Str,
-    /// What speaks for it, in words.
-    pub why: Vec<String>,
-    /// Its share of the votes of precedents.
+    /// The reasons, as text.
+    pub reasons: Vec<String>,
+    /// The tool's share of the precedents' votes.
     pub vote: f64,
-    /// Tools that may have been meant instead, with what speaks for each.
-    pub instead: Vec<(ToolName, f64)>,
+    /// Alternative tools with their scores.
+    pub alternatives: Vec<(ToolName, f64)>,
 }
 
 /// Why a task waits for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// What is waited for.
+pub struct EdgeReason {
+    /// The task that is waited for.
     pub from: Str,
-    /// What waits.
+    /// The task that waits.
     pub to: Str,
-    /// Why.
-    pub why: String,
+    /// The reason, as text.
+    pub reason: String,
 }
 
-/// Another plan that may have been meant.
+/// An alternative plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Other {
-    /// What it calls, in order.
+pub struct AlternativePlan {
+    /// The tools it calls, in order.
     pub tools: Vec<ToolName>,
-    /// How sure it is that this was meant.
+    /// The probability that this plan was meant.
     pub confidence: f64,
 }
 
-/// An argument that is needed and not known.
+/// A required argument without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// Of which task.
+pub struct MissingArgument {
+    /// The task's id.
     pub task: Str,
-    /// Which one.
+    /// The argument's name.
     pub argument: Str,
-    /// What it is, as its tool says.
+    /// The argument's description from the tool's schema.
     pub description: Option<Str>,
 }
 
-impl Plan {
-    /// Whether nothing about it is open. That does not make it safe to run: see [`Plan::may_run`].
+impl TaskPlan {
+    /// Whether nothing is missing. A complete plan is not necessarily safe to run: see [`Plan::may_run`].
     pub fn is_complete(&self) -> bool {
-        !self.tools.is_empty() && self.unmet.is_empty() && self.missing.is_empty()
+        let all = self.uncovered.is_empty() && self.unused_values.is_empty();
+        !self.tools.is_empty() && all && self.missing.is_empty()
     }
 
-    /// Whether it may run before anybody has looked at it: it only reads, nothing about it is open,
-    /// and the request is no question, no negation and not conditional.
+    /// Whether the plan may run without review: it is complete and read-only, and the request contains no question,
+    /// negation or condition.
     pub fn may_run(&self) -> bool {
         self.is_complete() && self.objections.is_empty()
     }
 }
 
-/// The parts of a request that may each want something of their own.
-pub(crate) fn parts(wish: &str) -> Vec<String> {
-    let clauses = words::clauses(wish);
+/// The parts of a request that may each need a tool.
+pub(crate) fn request_parts(wish: &str) -> Vec<String> {
+    let clauses = text::clauses(wish);
     clauses
         .iter()
-        .flat_map(|clause| words::parts(clause))
+        .flat_map(|clause| text::parts(clause))
         .collect()
 }
 
-/// Makes tasks out of a wish, among these tools alone and without a past.
-pub fn plan(
+/// Plans a request with these tools only and without precedents.
+pub fn plan_with_tools(
     wish: &str,
     context: Option<&Value>,
     tools: &[Arc<Tool>],
     taken: impl Fn(&str) -> bool,
-) -> Plan {
+) -> TaskPlan {
     let lookup = |name: &str| {
         let found = tools.iter().find(|tool| tool.name.to_string() == name);
         found.map(Arc::clone)
     };
-    propose(&Ask {
-        wish,
+    make_plan(&PlanInput {
+        request: wish,
         context,
-        found: &Found::among(wish, tools),
-        past: &Past::default(),
+        search: &SearchResults::among(wish, tools),
+        precedents: &PrecedentIndex::default(),
         lookup: &lookup,
-        everything: &|| tools.to_vec(),
-        taken: &taken,
-        done: &[],
+        all_tools: &|| tools.to_vec(),
+        is_id_taken: &taken,
+        completed: &[],
     })
 }
 
-/// Makes tasks out of a wish.
-pub fn propose(ask: &Ask<'_>) -> Plan {
-    let Selection {
-        scene,
-        weighed,
-        said,
-        usual,
-    } = Selection::of(ask);
+/// Plans a request.
+pub fn make_plan(ask: &PlanInput<'_>) -> TaskPlan {
+    let PlanSelection {
+        context: scene,
+        plans: weighed,
+        clause_tools: said,
+        precedent_confidence: usual,
+    } = PlanSelection::select(ask);
     let Some(picked) = weighed.first() else {
-        let mut plan = told::nothing(ask);
-        plan.objections = caution::objections(ask.wish, &plan, &[]);
+        let mut plan = explain::empty_plan(ask);
+        plan.objections = objections::objections(ask.request, &plan, &[]);
         return plan;
     };
     let was_said = picked.tools == said;
-    let drafts = Draft::all(ask, &scene, picked, was_said);
-    let annotated = caution::annotated(drafts.iter().map(|draft| &*draft.tool));
-    let mut plan = told::plan(ask, &scene, drafts, &weighed);
+    let drafts = DraftTask::build_all(ask, &scene, picked, was_said);
+    let annotated = objections::with_annotations(drafts.iter().map(|draft| &*draft.tool));
+    let mut plan = explain::render_plan(ask, &scene, drafts, &weighed);
     if let Some(sure) = usual {
-        plan.confidence = plan.confidence.max(told::round(sure));
+        plan.confidence = plan.confidence.max(explain::round(sure));
     }
     if was_said {
-        // Where search is sure of the tool of every clause, so is the plan of just these tools.
-        let sures = ask.found.clauses.iter().map(|clause| clause.sure);
-        plan.confidence = plan.confidence.max(told::round(sures.product::<f64>()));
+        // If search is confident about the tool of every clause, so is the plan made of exactly these tools.
+        let sures = ask.search.clauses.iter().map(|clause| clause.confidence);
+        plan.confidence = plan.confidence.max(explain::round(sures.product::<f64>()));
     }
-    told::unmet(dropped::parts(ask, &scene, &picked.tools), &mut plan);
-    plan.objections = caution::objections(ask.wish, &plan, &annotated);
+    explain::report_uncovered(
+        uncovered::uncovered_parts(ask, &scene, &picked.tools),
+        &mut plan,
+    );
+    plan.unused_values = literals::unused_literals(ask.request, &plan.tasks);
+    plan.objections = objections::objections(ask.request, &plan, &annotated);
     plan
 }
 
-/// Every plan that may be meant with what speaks for it, and how far the past is to be trusted: what
-/// weights are fitted to.
-pub fn weigh_all(ask: &Ask<'_>) -> (Vec<(Vec<Str>, Signs)>, f64) {
-    let scene = Scene::new(ask, &NearPrecedents::of(ask));
-    let said = clause_places(ask, &scene);
-    let name = |place: &Place| Str::from(scene.seen(*place).tool.name.to_string());
-    let all = weighed(&scene, &said).into_iter();
-    let named = all.map(|one| (one.tools.iter().map(name).collect(), one.signs));
+/// Every candidate plan with its features, and how far the history can be trusted. The weights are fitted on this.
+pub fn score_all(ask: &PlanInput<'_>) -> (Vec<(Vec<Str>, PlanFeatures)>, f64) {
+    let scene = PlanContext::new(ask, &NearPrecedents::of(ask));
+    let said = clause_tools(ask, &scene);
+    let name = |place: &ToolIx| Str::from(scene.candidate(*place).tool.name.to_string());
+    let all = scored_plans(&scene, &said).into_iter();
+    let named = all.map(|one| (one.tools.iter().map(name).collect(), one.features));
     (named.collect(), scene.trust)
 }
 
-fn weighed(scene: &Scene<'_>, said: &[Place]) -> Vec<Weighed> {
-    weigh(scene, all(scene, said), said)
+fn scored_plans(scene: &PlanContext<'_>, said: &[ToolIx]) -> Vec<ScoredPlan> {
+    score_plans(scene, candidate_plans(scene, said), said)
 }
 
-/// What the clauses say, one after the other.
-fn clause_places(ask: &Ask<'_>, scene: &Scene<'_>) -> Vec<Place> {
+/// The best tools of the clauses, in the order of the clauses.
+fn clause_tools(ask: &PlanInput<'_>, scene: &PlanContext<'_>) -> Vec<ToolIx> {
     let best = ask
-        .found
+        .search
         .clauses
         .iter()
         .filter_map(|clause| clause.best.as_ref());

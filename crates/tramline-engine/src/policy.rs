@@ -1,119 +1,120 @@
-//! What the operator says of tools: which may not be called, and which only after a person agreed.
+//! The operator's tool policy: which tools are denied, and which need approval.
 //!
-//! It is the engine's and not the caller's: no document and no argument switches it off.
+//! It belongs to the engine, not to the caller: no document and no argument disables it.
 
 use crate::engine::Engine;
 use std::fmt;
 use tramline_core::Str;
 use tramline_core::ids::ToolName;
 
-/// Longer patterns are refused: no name is so long.
+/// Bytes of a pattern; longer ones are rejected, because no tool name is that long.
 const PATTERN_BYTES_MAX: usize = 512;
 
-/// What the operator says of tools. Denying goes before asking.
+/// The operator's tool policy. Deny takes precedence over ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
-    /// Tools that are called only after a person agreed.
-    pub ask: Vec<Pattern>,
-    /// Tools that are not called.
-    pub deny: Vec<Pattern>,
+pub struct ToolPolicy {
+    /// Tools whose calls need approval.
+    pub ask: Vec<ToolPattern>,
+    /// Tools that must not be called.
+    pub deny: Vec<ToolPattern>,
 }
 
-/// What a policy says of a tool.
+/// The decision of a policy about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict<'a> {
-    /// Nothing stands in the way.
-    Free,
-    /// A person must agree, because of this pattern.
-    Ask(&'a Pattern),
-    /// It is not called, because of this pattern.
-    Deny(&'a Pattern),
+pub enum PolicyVerdict<'a> {
+    /// It may be called.
+    Allow,
+    /// It needs approval because of this pattern.
+    Ask(&'a ToolPattern),
+    /// It is denied because of this pattern.
+    Deny(&'a ToolPattern),
 }
 
-impl Policy {
-    /// What it says of a tool.
-    pub fn verdict(&self, tool: &ToolName) -> Verdict<'_> {
+impl ToolPolicy {
+    /// The decision about a tool.
+    pub fn verdict(&self, tool: &ToolName) -> PolicyVerdict<'_> {
         if self.ask.is_empty() && self.deny.is_empty() {
-            return Verdict::Free;
+            return PolicyVerdict::Allow;
         }
         let name = tool.to_string();
-        let hit = |patterns: &[Pattern]| patterns.iter().position(|one| one.fits(&name));
+        let hit =
+            |patterns: &[ToolPattern]| patterns.iter().position(|one| one.matches_glob(&name));
         if let Some(at) = hit(&self.deny) {
-            return Verdict::Deny(&self.deny[at]);
+            return PolicyVerdict::Deny(&self.deny[at]);
         }
-        hit(&self.ask).map_or(Verdict::Free, |at| Verdict::Ask(&self.ask[at]))
+        hit(&self.ask).map_or(PolicyVerdict::Allow, |at| PolicyVerdict::Ask(&self.ask[at]))
     }
 }
 
 impl Engine {
-    /// Why a front end may not use a tool for itself, outside of runs and conversations; nothing
-    /// where it may. There is nobody whom it could ask, so asking counts as denying.
-    pub fn refuses_own_use(&self, tool: &ToolName) -> Option<String> {
+    /// Why a front end may not use a tool itself, outside of runs and SOP sessions; `None` if it
+    /// may. There is no one to ask for approval, so `ask` counts as `deny`.
+    pub fn own_use_denial(&self, tool: &ToolName) -> Option<String> {
         let by_policy = match self.options().policy.verdict(tool) {
-            Verdict::Free => None,
-            Verdict::Deny(pattern) => Some(format!(
-                "policy denies {tool} (`{pattern}`); the operator sets it"
+            PolicyVerdict::Allow => None,
+            PolicyVerdict::Deny(pattern) => Some(format!(
+                "policy denies {tool} (`{pattern}`); ask the operator to change it"
             )),
-            Verdict::Ask(pattern) => Some(format!(
-                "policy asks a person before {tool} (`{pattern}`), and only a step of a run can ask"
+            PolicyVerdict::Ask(pattern) => Some(format!(
+                "policy requires approval of {tool} (`{pattern}`); call it in a step of a run, which can ask"
             )),
         };
         by_policy.or_else(|| {
-            let held = !self.is_free(tool);
-            held.then(|| format!("procedures are pinned here, so {tool} is called along them only"))
+            let held = !self.is_exempt_tool(tool);
+            held.then(|| format!("procedures are pinned here: call {tool} in an SOP session"))
         })
     }
 
-    /// Whether somebody is asked before this tool is called, or it is not called at all, as far as
-    /// its server has said what it does.
-    pub fn asks_before(&self, tool: &ToolName) -> bool {
+    /// Whether a call of this tool needs approval or is denied, as far as its annotations are
+    /// known.
+    pub fn needs_approval(&self, tool: &ToolName) -> bool {
         let known = self.tools().known(tool);
         let destroys = known.is_some_and(|known| known.hints.destructive == Some(true));
-        destroys || self.options().policy.verdict(tool) != Verdict::Free
+        destroys || self.options().policy.verdict(tool) != PolicyVerdict::Allow
     }
 }
 
-/// A pattern over `server:tool`, in which `*` stands for any text: `github:delete_*`, `*:drop*`.
+/// A pattern over `server:tool`, in which `*` matches any text: `github:delete_*`, `*:drop*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern(Str);
+pub struct ToolPattern(Str);
 
-impl Pattern {
-    /// Reads a pattern.
-    pub fn parse(text: &str) -> Result<Self, BadPattern> {
+impl ToolPattern {
+    /// Parses a pattern.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
         let message = if text.is_empty() {
-            "a pattern is empty; write `server:tool`".to_owned()
+            "empty pattern; write `server:tool`".to_owned()
         } else if text.len() > PATTERN_BYTES_MAX {
-            format!("a pattern holds more than {PATTERN_BYTES_MAX} bytes")
+            format!("a pattern may have at most {PATTERN_BYTES_MAX} bytes")
         } else if text != "*" && !text.contains(':') {
-            format!("`{text}` names no server; write `*:{text}` for any, or `server:{text}`")
+            format!("`{text}` has no server; write `*:{text}` for any, or `server:{text}`")
         } else {
             return Ok(Self(text.into()));
         };
-        Err(BadPattern { message })
+        Err(PatternError { message })
     }
 
-    /// The pattern that fits one tool only, and those whose names have a `*` alike.
+    /// The pattern for one tool, and for tools whose names have a `*` in the same place.
     pub(crate) fn exactly(tool: &ToolName) -> Self {
         Self(tool.to_string().into())
     }
 
-    /// Whether it fits a tool.
+    /// Whether it matches a tool.
     pub fn matches(&self, tool: &ToolName) -> bool {
-        self.fits(&tool.to_string())
+        self.matches_glob(&tool.to_string())
     }
 
-    /// As it was written.
+    /// The pattern as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    fn fits(&self, name: &str) -> bool {
+    fn matches_glob(&self, name: &str) -> bool {
         fits(&self.0, name)
     }
 }
 
-/// Whether a text in which `*` stands for anything fits a name. Goes back to the last `*` only, so
-/// the work is bounded by the two lengths multiplied.
+/// Whether a pattern with `*` matches a name. It only backtracks to the last `*`, so the work is
+/// bounded by the product of the two lengths.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut seen) = (0, 0);
@@ -139,25 +140,25 @@ pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for ToolPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::str::FromStr for Pattern {
-    type Err = BadPattern;
+impl std::str::FromStr for ToolPattern {
+    type Err = PatternError;
 
-    fn from_str(text: &str) -> Result<Self, BadPattern> {
+    fn from_str(text: &str) -> Result<Self, PatternError> {
         Self::parse(text)
     }
 }
 
-/// A text that is no pattern.
+/// An invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct BadPattern {
-    /// Why not.
+pub struct PatternError {
+    /// Why it is invalid.
     pub message: String,
 }
 
@@ -167,7 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn fits(pattern: &str, name: &str) -> bool {
-        Pattern::parse(pattern).unwrap().fits(name)
+        ToolPattern::parse(pattern).unwrap().matches_glob(name)
     }
 
     #[test]
@@ -188,24 +189,27 @@ mod tests {
             assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
         }
         for bad in ["", "delete_*", &format!("a:{}", "x".repeat(600))] {
-            assert!(Pattern::parse(bad).is_err(), "{bad}");
+            assert!(ToolPattern::parse(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn denying_goes_before_asking() {
-        let pattern = |text: &str| Pattern::parse(text).unwrap();
-        let policy = Policy {
+        let pattern = |text: &str| ToolPattern::parse(text).unwrap();
+        let policy = ToolPolicy {
             ask: vec![pattern("db:*")],
             deny: vec![pattern("*:drop*")],
         };
         let verdict = |tool: &str| policy.verdict(&ToolName::new("db", tool));
-        assert_eq!(verdict("drop"), Verdict::Deny(&policy.deny[0]));
-        assert_eq!(verdict("get"), Verdict::Ask(&policy.ask[0]));
-        assert_eq!(policy.verdict(&ToolName::new("x", "y")), Verdict::Free);
+        assert_eq!(verdict("drop"), PolicyVerdict::Deny(&policy.deny[0]));
+        assert_eq!(verdict("get"), PolicyVerdict::Ask(&policy.ask[0]));
+        assert_eq!(
+            policy.verdict(&ToolName::new("x", "y")),
+            PolicyVerdict::Allow
+        );
     }
 
-    /// The same told by its definition.
+    /// The same, directly by its definition.
     fn slowly(pattern: &[u8], name: &[u8]) -> bool {
         match (pattern, name) {
             ([], []) => true,

@@ -1,89 +1,90 @@
-//! The registry: everything that can be called in one list, with its schema, without starting
-//! anything that has been listed before.
+//! The registry: one list of everything that can be called, with schemas, without starting servers whose tools are
+//! already known.
 //!
-//! A server's tools are kept in the store beside a print of its configuration. They are listed anew
-//! when the server is connected, when it says that they have changed, and when its configuration
-//! has. Saved workflows and those of the documents at hand stand in the list as tools of the server
-//! `workflow`.
+//! A server's tools are stored with a fingerprint of its configuration. They are listed again when the server connects,
+//! when it reports a change, and when its configuration changes. Saved workflows and those of the loaded documents
+//! appear in the list as tools of the server `workflow`.
 
 mod find;
-mod kept;
-mod rank;
-mod shape;
+mod output_paths;
+mod search_index;
 #[cfg(test)]
 mod tests;
-mod trial;
+mod tool_cache;
+mod try_tool;
 mod vectors;
 
-pub use find::Unknown;
-pub use rank::{Fitting, Hit};
-pub use shape::{Path, shape};
-pub use trial::{Trial, Untried};
+pub use find::UnknownName;
+pub use output_paths::{OutputPath, output_paths};
+pub use search_index::{PatternMatches, ToolHit};
+pub use try_tool::{ToolTrial, TrialError};
 
 use crate::library::{Library, as_tool};
-use crate::planner::Found;
-use crate::seams::{Embedder, Listed, Source, Store, StoreFault, Tool, Tools, Workflows as _};
+use crate::planner::SearchResults;
+use crate::seams::{
+    Embedder, ListedTools, ServerSource, Store, StoreFault, Tool, Tools, Workflows as _,
+};
 use crate::settings::Settings;
-use crate::uses::Uses;
+use crate::usage_stats::UsageStats;
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use kept::Shelf;
-use rank::{Scope, Seeker};
+use search_index::{RegistrySearch, SearchScope};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
+use tool_cache::CachedTools;
 use tramline_core::Str;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::workflow::WORKFLOW_SERVER;
 
-/// Servers get so long to say what tools they have.
-const ASK_MAX: Duration = Duration::from_secs(30);
-/// So many servers are started at once to be asked: more would only slow each other.
-const ASKED_AT_ONCE: usize = 8;
-/// A server that could not be asked is asked again after so long.
-const SILENCE_HOLDS: Duration = Duration::from_secs(60);
-/// So many tools are quickly searched without an index that is kept.
-const FEW: usize = 64;
+/// How long a server has to list its tools.
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Number of servers that are started at once to list their tools. More would only slow each other down.
+const LIST_CONCURRENCY: usize = 8;
+/// How long after a failed listing a server is tried again.
+const RELIST_AFTER: Duration = Duration::from_secs(60);
+/// Most tools that are searched without the shared index, because a temporary one is quick enough.
+const SMALL_SET_MAX: usize = 64;
 
 /// The list of everything that can be called.
 pub struct Registry {
     store: Arc<dyn Store>,
     tools: Arc<dyn Tools>,
     library: Arc<Library>,
-    uses: Arc<Uses>,
+    usage: Arc<UsageStats>,
     settings: Option<Settings>,
-    held: Lock<Held>,
-    seeker: Seeker,
-    /// One reading at a time: many would only ask the same servers again.
-    turn: Mutex<()>,
+    state: Lock<RegistryState>,
+    search: RegistrySearch,
+    /// One refresh at a time: parallel ones would list the same servers again.
+    refresh_lock: Mutex<()>,
 }
 
 #[derive(Default)]
-struct Held {
-    servers: BTreeMap<Str, Shelf>,
-    silent: BTreeMap<Str, (Failure, Instant)>,
-    /// The prints under which it was looked into the store.
-    looked: BTreeSet<(Str, Str)>,
+struct RegistryState {
+    servers: BTreeMap<Str, CachedTools>,
+    unavailable: BTreeMap<Str, (Failure, Instant)>,
+    /// The fingerprints for which the store was already read.
+    loaded: BTreeSet<(Str, Str)>,
     generation: u64,
-    list: Option<((u64, u64), Arc<List>)>,
+    list: Option<((u64, u64), Arc<ToolList>)>,
 }
 
 /// Everything that can be called at one moment.
-pub struct List {
-    /// All of it, by server and name.
+pub struct ToolList {
+    /// All tools, by server and name.
     pub tools: Vec<Arc<Tool>>,
-    /// The servers whose tools are not known, with why.
-    pub silent: Vec<(Str, Failure)>,
-    /// By name, where it is among the tools: made when it is first asked for.
-    places: OnceLock<HashMap<String, usize>>,
+    /// The servers whose tools are unknown, with the reason.
+    pub unavailable: Vec<(Str, Failure)>,
+    /// By name, the index in `tools`. Built on first use.
+    by_name: OnceLock<HashMap<String, usize>>,
 }
 
-impl List {
+impl ToolList {
     /// The tool with a name, as `server:tool`.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
-        let places = self.places.get_or_init(|| {
+        let places = self.by_name.get_or_init(|| {
             let each = self.tools.iter().enumerate();
             each.map(|(at, tool)| (tool.name.to_string(), at)).collect()
         });
@@ -96,114 +97,125 @@ impl Registry {
         store: Arc<dyn Store>,
         tools: Arc<dyn Tools>,
         library: Arc<Library>,
-        uses: Arc<Uses>,
+        usage: Arc<UsageStats>,
         embedder: Option<Arc<dyn Embedder>>,
         settings: Option<Settings>,
     ) -> Self {
         Self {
             settings,
-            seeker: Seeker::new(Arc::clone(&store), embedder),
+            search: RegistrySearch::new(Arc::clone(&store), embedder),
             store,
             tools,
             library,
-            uses,
-            held: Lock::default(),
-            turn: Mutex::default(),
+            usage,
+            state: Lock::default(),
+            refresh_lock: Mutex::default(),
         }
     }
 
-    /// How tools and workflows were used.
-    pub fn uses(&self) -> &Arc<Uses> {
-        &self.uses
+    /// Usage statistics of tools and workflows.
+    pub fn usage(&self) -> &Arc<UsageStats> {
+        &self.usage
     }
 
-    /// Everything that can be called. Only servers that were never listed are started for it.
-    pub async fn list(&self) -> Result<Arc<List>, StoreFault> {
-        self.settle().await?;
+    /// Everything that can be called. Starts only servers that were never listed.
+    pub async fn list(&self) -> Result<Arc<ToolList>, StoreFault> {
+        self.sync().await?;
         let asked = self.unlisted();
         if !asked.is_empty() {
-            self.ask(asked).await;
-            self.settle().await?;
+            self.list_servers(asked).await;
+            self.sync().await?;
         }
         self.library.refresh().await?;
-        Ok(self.listed())
+        Ok(self.current_list())
     }
 
-    /// Every workflow that can be called by name. No server is asked for anything.
+    /// Every workflow that can be called by name. No server is contacted.
     pub async fn list_workflows(&self) -> Result<Vec<Arc<Tool>>, StoreFault> {
         self.library.refresh().await?;
         Ok(self.workflows())
     }
 
-    /// What meets a wish best of everything that can be called, with how sure that is and why.
+    /// The tools and workflows that match a request best, with confidence and reasons.
     pub async fn search(
         &self,
         words: &str,
         most: usize,
-    ) -> Result<(Arc<List>, Vec<Hit>), StoreFault> {
+    ) -> Result<(Arc<ToolList>, Vec<ToolHit>), StoreFault> {
         let list = self.list().await?;
-        self.follow(&list).await;
-        let hits = self.seeker.search(words, most, Scope::All).await;
+        self.update_index(&list).await;
+        let hits = self.search.search(words, most, SearchScope::All).await;
         Ok((list, hits))
     }
 
-    /// The workflows that meet a wish best. No server is asked for anything.
-    pub async fn search_workflows(&self, words: &str, most: usize) -> Result<Vec<Hit>, StoreFault> {
+    /// The workflows that match a request best. No server is contacted.
+    pub async fn search_workflows(
+        &self,
+        words: &str,
+        most: usize,
+    ) -> Result<Vec<ToolHit>, StoreFault> {
         let workflows = self.list_workflows().await?;
-        // Only a help in finding: without it everything is found by its own words.
-        let _ = self.uses.refresh().await;
-        self.seeker.follow_workflows(&workflows, &self.uses).await;
-        Ok(self.seeker.search(words, most, Scope::Workflows).await)
+        // Usage only improves the ranking: without it, search still works by words.
+        let _ = self.usage.refresh().await;
+        self.search
+            .update_for_workflows(&workflows, &self.usage)
+            .await;
+        Ok(self
+            .search
+            .search(words, most, SearchScope::Workflows)
+            .await)
     }
 
-    /// What has a text in its name or description, or fits a pattern with `*`.
-    pub async fn fitting(
+    /// The tools that contain a text in their name or description, or match a pattern with `*`.
+    pub async fn find_by_pattern(
         &self,
         pattern: &str,
         most: usize,
-    ) -> Result<(Arc<List>, Fitting), StoreFault> {
+    ) -> Result<(Arc<ToolList>, PatternMatches), StoreFault> {
         let list = self.list().await?;
-        self.follow(&list).await;
-        Ok((list, self.seeker.fitting(pattern, most)))
+        self.update_index(&list).await;
+        Ok((list, self.search.find_by_pattern(pattern, most)))
     }
 
-    /// What is found for a wish among what may be used and can be, and the list of everything.
-    pub(crate) async fn found(
+    /// The search results for a request among the tools that may and can be used, and the list of everything.
+    pub(crate) async fn search_for_plan(
         &self,
         wish: &str,
         may: &(dyn Fn(&ToolName) -> bool + Sync),
         can: &(dyn Fn(&ToolName) -> bool + Sync),
-    ) -> Result<(Arc<List>, Found), StoreFault> {
+    ) -> Result<(Arc<ToolList>, SearchResults), StoreFault> {
         let list = self.list().await?;
-        self.follow(&list).await;
+        self.update_index(&list).await;
         let allowed = || list.tools.iter().filter(|tool| may(&tool.name));
-        // Few of many would hardly be among the best of all.
+        // If only a few of many tools are allowed, they would hardly be among the best hits overall.
         if allowed().count() < list.tools.len() {
-            let usable = allowed().filter(|tool| can(&tool.name)).take(FEW + 1);
+            let usable = allowed()
+                .filter(|tool| can(&tool.name))
+                .take(SMALL_SET_MAX + 1);
             let usable: Vec<_> = usable.cloned().collect();
-            if usable.len() <= FEW {
-                let found = Found::among(wish, &usable);
+            if usable.len() <= SMALL_SET_MAX {
+                let found = SearchResults::among(wish, &usable);
                 return Ok((list, found));
             }
         }
         let usable = |tool: &Arc<Tool>| may(&tool.name) && can(&tool.name);
         let lookup = |name: &str| list.get(name).filter(|tool| usable(tool)).cloned();
-        let found = self.seeker.found(wish, lookup).await;
+        let found = self.search.search_for_plan(wish, lookup).await;
         Ok((list, found))
     }
 
-    async fn follow(&self, list: &Arc<List>) {
-        // Only a help in finding: without it everything is found by its own words.
-        let _ = self.uses.refresh().await;
-        self.seeker.follow_list(list, &self.uses).await;
+    async fn update_index(&self, list: &Arc<ToolList>) {
+        // Usage only improves the ranking: without it, search still works by words.
+        let _ = self.usage.refresh().await;
+        self.search.update_for_list(list, &self.usage).await;
     }
 
-    /// Which of some servers cannot be reached now, with why. Servers that are connected are not asked.
+    /// The servers that cannot be reached now, with the reason. Connected servers are not contacted.
     pub async fn unreachable(&self, servers: &BTreeSet<Str>) -> Vec<(Str, Failure)> {
         let asked = servers.iter().filter(|server| *server != WORKFLOW_SERVER);
         let asked: Vec<Str> = asked.cloned().collect();
         let answers = stream::iter(asked).map(|server| async move {
-            match self.ask_one(&server).await {
+            match self.list_server(&server).await {
                 Some(Ok(_)) => None,
                 Some(Err(failure)) => Some((server, failure)),
                 None => {
@@ -212,41 +224,41 @@ impl Registry {
                 }
             }
         });
-        let answers = answers.buffered(ASKED_AT_ONCE).collect::<Vec<_>>().await;
+        let answers = answers.buffered(LIST_CONCURRENCY).collect::<Vec<_>>().await;
         answers.into_iter().flatten().collect()
     }
 
-    /// Asks every server anew, whatever is known of its tools.
-    pub async fn refresh(&self) -> Result<Arc<List>, StoreFault> {
-        self.held().silent.clear();
+    /// Lists the tools of every server again, whatever is known.
+    pub async fn refresh(&self) -> Result<Arc<ToolList>, StoreFault> {
+        self.state().unavailable.clear();
         let servers = self.tools.sources().into_iter();
-        self.ask(servers.map(|source| source.server).collect())
+        self.list_servers(servers.map(|source| source.server).collect())
             .await;
         self.list().await
     }
 
-    /// Takes over what servers have said of their tools since the last time.
-    pub async fn settle(&self) -> Result<(), StoreFault> {
-        let _turn = self.turn.lock().await;
+    /// Takes over the tools that servers have reported since the last call.
+    pub async fn sync(&self) -> Result<(), StoreFault> {
+        let _turn = self.refresh_lock.lock().await;
         let sources = self.tools.sources();
-        self.drop_others(&sources);
+        self.drop_stale(&sources);
         for source in sources {
             match &source.tools {
-                Some(tools) => self.adopt(&source, tools).await,
-                None => self.recall(&source).await?,
+                Some(tools) => self.store_listing(&source, tools).await,
+                None => self.load_cached(&source).await?,
             }
         }
         Ok(())
     }
 
-    /// One server's tools as they are known, asking it only if they are not.
-    pub async fn of_server(&self, server: &str) -> Result<Option<Listed>, StoreFault> {
-        self.settle().await?;
-        if let Some(shelf) = self.held().servers.get(server) {
+    /// One server's tools. The server is contacted only if they are unknown.
+    pub async fn server_tools(&self, server: &str) -> Result<Option<ListedTools>, StoreFault> {
+        self.sync().await?;
+        if let Some(shelf) = self.state().servers.get(server) {
             return Ok(Some(Ok(Arc::clone(&shelf.tools))));
         }
-        let answer = self.ask_one(server).await;
-        self.settle().await?;
+        let answer = self.list_server(server).await;
+        self.sync().await?;
         Ok(answer)
     }
 
@@ -256,88 +268,88 @@ impl Registry {
         sources.map(|source| source.server).collect()
     }
 
-    /// Forgets servers that are no longer configured, or otherwise.
-    fn drop_others(&self, sources: &[Source]) {
-        let mut held = self.held();
+    /// Drops servers that were removed or whose configuration changed.
+    fn drop_stale(&self, sources: &[ServerSource]) {
+        let mut held = self.state();
         let before = held.servers.len();
         held.servers.retain(|server, shelf| {
             let source = sources.iter().find(|source| source.server == *server);
-            source.is_some_and(|source| source.print == shelf.print)
+            source.is_some_and(|source| source.fingerprint == shelf.fingerprint)
         });
         held.generation += u64::from(held.servers.len() != before);
-        held.silent
+        held.unavailable
             .retain(|server, _| sources.iter().any(|source| source.server == *server));
     }
 
-    async fn adopt(&self, source: &Source, tools: &Arc<Vec<Arc<Tool>>>) {
-        let shelf = Shelf {
-            print: source.print.clone(),
+    async fn store_listing(&self, source: &ServerSource, tools: &Arc<Vec<Arc<Tool>>>) {
+        let shelf = CachedTools {
+            fingerprint: source.fingerprint.clone(),
             tools: Arc::clone(tools),
         };
         {
-            let mut held = self.held();
-            held.silent.remove(&source.server);
+            let mut held = self.state();
+            held.unavailable.remove(&source.server);
             let known = held.servers.get(&source.server);
-            if known.is_some_and(|known| known.is(&shelf)) {
+            if known.is_some_and(|known| known.is_identical(&shelf)) {
                 return;
             }
-            let same = known.is_some_and(|known| known.same(&shelf));
+            let same = known.is_some_and(|known| known.is_equal(&shelf));
             held.servers.insert(source.server.clone(), shelf.clone());
             if same {
                 return;
             }
             held.generation += 1;
         }
-        if shelf.print.is_some() {
-            // What cannot be kept is asked for again by the next process.
-            let _ = kept::put(&*self.store, &source.server, &shelf).await;
+        if shelf.fingerprint.is_some() {
+            // If this fails, the next process lists the tools again.
+            let _ = tool_cache::put(&*self.store, &source.server, &shelf).await;
         }
     }
 
-    async fn recall(&self, source: &Source) -> Result<(), StoreFault> {
-        let Some(print) = source.print.clone() else {
+    async fn load_cached(&self, source: &ServerSource) -> Result<(), StoreFault> {
+        let Some(print) = source.fingerprint.clone() else {
             return Ok(());
         };
-        if !self.held().looked.insert((source.server.clone(), print)) {
+        if !self.state().loaded.insert((source.server.clone(), print)) {
             return Ok(());
         }
-        let Some(shelf) = kept::get(&*self.store, &source.server).await? else {
+        let Some(shelf) = tool_cache::get(&*self.store, &source.server).await? else {
             return Ok(());
         };
         let shelf = self.without_secrets(&source.server, shelf).await;
-        if shelf.print == source.print {
-            let mut held = self.held();
+        if shelf.fingerprint == source.fingerprint {
+            let mut held = self.state();
             held.generation += 1;
             held.servers.insert(source.server.clone(), shelf);
         }
         Ok(())
     }
 
-    /// What was kept, without secrets: an earlier version may have kept them, or they were none yet.
-    async fn without_secrets(&self, server: &str, shelf: Shelf) -> Shelf {
+    /// Redacts secrets from stored tools: an earlier version may have stored them, or they were set later.
+    async fn without_secrets(&self, server: &str, shelf: CachedTools) -> CachedTools {
         let Some(settings) = &self.settings else {
             return shelf;
         };
-        // Where they cannot be read now, calls fail and say so.
+        // If the settings cannot be read now, calls fail and report it.
         let _ = settings.refresh().await;
         let redact = |tool: &Arc<Tool>| Some(Arc::new(settings.redact_tool((**tool).clone())?));
-        let clean = Shelf {
-            print: shelf.print.clone(),
+        let clean = CachedTools {
+            fingerprint: shelf.fingerprint.clone(),
             tools: Arc::new(shelf.tools.iter().filter_map(redact).collect()),
         };
-        if !clean.same(&shelf) {
-            // What cannot be kept is cleaned again by the next process.
-            let _ = kept::put(&*self.store, server, &clean).await;
+        if !clean.is_equal(&shelf) {
+            // If this fails, the next process redacts the tools again.
+            let _ = tool_cache::put(&*self.store, server, &clean).await;
         }
         clean
     }
 
-    /// The servers whose tools nobody knows, those that were silent lately left out.
+    /// The servers whose tools are unknown, without those that failed recently.
     fn unlisted(&self) -> Vec<Str> {
-        let held = self.held();
+        let held = self.state();
         let recent = |server: &Str| {
-            let silent = held.silent.get(server);
-            silent.is_some_and(|(_, at)| at.elapsed() < SILENCE_HOLDS)
+            let silent = held.unavailable.get(server);
+            silent.is_some_and(|(_, at)| at.elapsed() < RELIST_AFTER)
         };
         let servers = self.servers().into_iter();
         servers
@@ -345,33 +357,34 @@ impl Registry {
             .collect()
     }
 
-    async fn ask(&self, servers: Vec<Str>) {
+    async fn list_servers(&self, servers: Vec<Str>) {
         stream::iter(servers)
-            .for_each_concurrent(ASKED_AT_ONCE, async |server| {
-                self.ask_one(&server).await;
+            .for_each_concurrent(LIST_CONCURRENCY, async |server| {
+                self.list_server(&server).await;
             })
             .await;
     }
 
-    async fn ask_one(&self, server: &str) -> Option<Listed> {
-        let asking = tokio::time::timeout(ASK_MAX, self.tools.ask(server));
+    async fn list_server(&self, server: &str) -> Option<ListedTools> {
+        let asking = tokio::time::timeout(LIST_TIMEOUT, self.tools.list_server(server));
         let answer = asking.await.unwrap_or_else(|_| {
-            let message = format!("server `{server}` did not say in {ASK_MAX:?} what tools it has");
+            let message =
+                format!("server `{server}` did not list its tools within {LIST_TIMEOUT:?}");
             Some(Err(Failure::new(FailureKind::Timeout, message)))
         });
         if let Some(Err(failure)) = &answer {
-            let mut held = self.held();
+            let mut held = self.state();
             held.generation += 1;
             let silence = (failure.clone(), Instant::now());
-            held.silent.insert(server.into(), silence);
+            held.unavailable.insert(server.into(), silence);
         }
         answer
     }
 
-    /// The list as it is known now, made anew only if something has changed.
-    fn listed(&self) -> Arc<List> {
-        let mut held = self.held();
-        let now = (held.generation, self.library.print());
+    /// The current list, rebuilt only if something has changed.
+    fn current_list(&self) -> Arc<ToolList> {
+        let mut held = self.state();
+        let now = (held.generation, self.library.fingerprint());
         if let Some((then, list)) = &held.list
             && *then == now
         {
@@ -382,13 +395,13 @@ impl Registry {
             .flat_map(|shelf| shelf.tools.iter().cloned())
             .collect();
         tools.extend(self.workflows());
-        let silent = held.silent.iter();
+        let silent = held.unavailable.iter();
         let silent = silent.map(|(server, (failure, _))| (server.clone(), failure.clone()));
         let silent = silent.collect();
-        let list = Arc::new(List {
+        let list = Arc::new(ToolList {
             tools,
-            silent,
-            places: OnceLock::new(),
+            unavailable: silent,
+            by_name: OnceLock::new(),
         });
         held.list = Some((now, Arc::clone(&list)));
         list
@@ -413,7 +426,7 @@ impl Registry {
             .collect()
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, RegistryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

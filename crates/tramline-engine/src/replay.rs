@@ -1,14 +1,14 @@
-//! Replays: a run done again from its record, its calls answered from the journal.
+//! Replays: a run executed again with its calls answered from the journal.
 //!
-//! Nothing leaves the process. What was answered to the run's questions is answered again, waits
-//! are over at once, and a call that the record does not have fails. So a workflow can be changed
-//! and held against what really happened.
+//! Nothing leaves the process. Pauses get their recorded answers, waits end at once, and a call
+//! that is not in the journal fails. So a changed workflow can be compared with what really
+//! happened.
 
-use crate::drive::Ended;
-use crate::engine::{Approvals, Engine, Loaded, Options, Respondent, Start};
+use crate::driver::DriveOutcome;
+use crate::engine::{Approvals, Engine, EngineOptions, LoadedRun, Respondent, RunStart};
 use crate::fault::Fault;
-use crate::policy::{Pattern, Policy};
-use crate::seams::{Call, Exchange, Hints, Listing, Store, Tool, Tools};
+use crate::policy::{ToolPattern, ToolPolicy};
+use crate::seams::{Exchange, ServerTools, Store, Tool, ToolCallRequest, ToolHints, Tools};
 use async_trait::async_trait;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,33 +17,36 @@ use tramline_core::compare::{Comparison, compare};
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, Break, Entry, Event, Outcome, Pause, Watch};
+use tramline_core::journal::{Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Outcome, Pause};
 use tramline_core::trace::Trace;
 use tramline_core::workflow::Action;
 use tramline_core::{Map, Str, Value};
 
-/// A run that pauses and is answered more often than this is going in circles.
+/// Pauses that are answered in one replay; a run with more is looping.
 const ROUNDS_MAX: usize = 10_000;
 
-/// What a replay came to.
-pub struct Replayed {
-    /// The run as it went this time.
+/// The result of a replay.
+pub struct ReplayResult {
+    /// The trace of the replay.
     pub trace: Trace,
-    /// How that differs from the record.
+    /// How it differs from the recorded run.
     pub comparison: Comparison,
-    /// Questions that the record has no answer to; the replay stopped there.
+    /// Pauses without a recorded answer; the replay stopped there.
     pub unanswered: Vec<Str>,
     /// Recorded calls that were not made this time: how many, by tool.
     pub unused: Vec<(ToolName, usize)>,
 }
 
 impl Engine {
-    /// Does a run again, with another graph if one is given, and compares. Nothing is called, and
-    /// nothing is kept.
-    pub async fn replay(&self, id: &RunId, against: Option<Arc<Graph>>) -> Result<Replayed, Fault> {
-        let Some(scratch) = &self.options().scratch else {
-            return Err(Fault::Refused(
-                "this engine has no place to replay in".into(),
+    /// Replays a run, optionally with another graph, and compares. Nothing is called or stored.
+    pub async fn replay(
+        &self,
+        id: &RunId,
+        against: Option<Arc<Graph>>,
+    ) -> Result<ReplayResult, Fault> {
+        let Some(scratch) = &self.options().replay_store else {
+            return Err(Fault::Rejected(
+                "this engine has no store for replays; set one in its options".into(),
             ));
         };
         let record = self.load(id).await?;
@@ -53,26 +56,26 @@ impl Engine {
 }
 
 async fn replay(
-    record: &Loaded,
+    record: &LoadedRun,
     graph: Arc<Graph>,
     store: Arc<dyn Store>,
-) -> Result<Replayed, Fault> {
-    let tools = Arc::new(Recorded::of(&record.run.graph, &record.entries));
-    let options = Options {
-        // What was answered once is answered again, whoever it was.
+) -> Result<ReplayResult, Fault> {
+    let tools = Arc::new(RecordedTools::of(&record.run.graph, &record.entries));
+    let options = EngineOptions {
+        // A recorded answer is given again, whoever gave it.
         approvals: Approvals {
             agents: AgentAnswers::All,
             ..Approvals::default()
         },
         workflows: false,
-        hurry: true,
-        policy: policy_of(&record.run.graph, &record.entries),
-        name: "replay".into(),
-        ..Options::default()
+        skip_waits: true,
+        policy: recorded_policy(&record.run.graph, &record.entries),
+        process_name: "replay".into(),
+        ..EngineOptions::default()
     };
     let engine = Engine::new(store, Arc::clone(&tools) as _, options);
-    let mut answers = Answers::of(&record.run.graph, &record.entries);
-    let mut start = Start::new(graph, record.run.started.input.clone());
+    let mut answers = RecordedAnswers::of(&record.run.graph, &record.entries);
+    let mut start = RunStart::new(graph, record.run.started.input.clone());
     start.policy = record.run.started.policy;
     start.watch = answers.watch();
     let mut handle = engine.start(start).await?;
@@ -80,7 +83,7 @@ async fn replay(
     let mut unanswered = Vec::new();
     let completed = matches!(record.run.outcome, Some(Outcome::Completed { .. }));
     for _ in 0..ROUNDS_MAX {
-        let Ended::Paused(pauses) = handle.ended().await? else {
+        let DriveOutcome::Paused(pauses) = handle.wait().await? else {
             break;
         };
         unanswered = answer_all(&engine, &id, &pauses, &mut answers, completed).await?;
@@ -94,7 +97,7 @@ async fn replay(
     let before = Trace::of(&record.run.id, &record.run.graph, &record.entries);
     let comparison = compare(&before, &trace);
     engine.close().await;
-    Ok(Replayed {
+    Ok(ReplayResult {
         trace,
         comparison,
         unanswered,
@@ -102,20 +105,20 @@ async fn replay(
     })
 }
 
-/// Answers what the record has answers to. Gives the questions it has none to. `completed` says
-/// whether the recorded run came to its end.
+/// Answers the pauses that have recorded answers, and returns the others. `completed` says whether
+/// the recorded run completed.
 async fn answer_all(
     engine: &Engine,
     id: &RunId,
     pauses: &[(Seq, Pause)],
-    answers: &mut Answers,
+    answers: &mut RecordedAnswers,
     completed: bool,
 ) -> Result<Vec<Str>, Fault> {
     let loaded = engine.load(id).await?;
     let mut unanswered = Vec::new();
     for (seq, pause) in pauses {
-        let key = Answers::key(&loaded.run.graph, pause);
-        // A record of an older version may lack the look at a last layer in which a task failed.
+        let key = RecordedAnswers::key(&loaded.run.graph, pause);
+        // A journal of an older version may lack the pause after a last layer with a failed task.
         let passes = match pause {
             Pause::Break { .. } => true,
             Pause::Layer { .. } => completed,
@@ -139,10 +142,10 @@ async fn answer_all(
     Ok(unanswered)
 }
 
-/// The policy under which a run was asked what it was asked: questions about nodes that ask for no
-/// approval themselves came from it, or from what their tools are annotated with.
-fn policy_of(graph: &Graph, entries: &[Entry]) -> Policy {
-    let mut policy = Policy::default();
+/// The policy under which the run paused: approvals of nodes that require none themselves came from
+/// the policy or from annotations.
+fn recorded_policy(graph: &Graph, entries: &[Entry]) -> ToolPolicy {
+    let mut policy = ToolPolicy::default();
     for entry in entries {
         if let Event::Paused {
             pause: Pause::Approval { node, .. },
@@ -151,27 +154,27 @@ fn policy_of(graph: &Graph, entries: &[Entry]) -> Policy {
                 (&graph.node(*node).approval, &graph.node(*node).action)
             && !policy.ask.iter().any(|pattern| pattern.matches(tool))
         {
-            policy.ask.push(Pattern::exactly(tool));
+            policy.ask.push(ToolPattern::exactly(tool));
         }
     }
     policy
 }
 
-type Question = (&'static str, Option<Str>);
+type PauseKey = (&'static str, Option<Str>);
 
-/// What was answered, by what was asked about.
+/// The recorded answers, by what was asked.
 #[derive(Default)]
-struct Answers(HashMap<Question, VecDeque<Said>>);
+struct RecordedAnswers(HashMap<PauseKey, VecDeque<RecordedAnswer>>);
 
-/// An answer, by whom, why.
-type Said = (Answer, Respondent, Option<String>);
+/// An answer, the respondent, and the reason.
+type RecordedAnswer = (Answer, Respondent, Option<String>);
 
-/// What a halt before a node is called here.
-const HALT: &str = "break";
+/// The key of a halt before a node.
+const HALT_KEY: &str = "break";
 
-impl Answers {
+impl RecordedAnswers {
     fn of(graph: &Graph, entries: &[Entry]) -> Self {
-        let mut asked: HashMap<Seq, Question> = HashMap::new();
+        let mut asked: HashMap<Seq, PauseKey> = HashMap::new();
         let mut answers = Self::default();
         for entry in entries {
             match &entry.event {
@@ -198,54 +201,54 @@ impl Answers {
         answers
     }
 
-    /// Halts before the nodes that somebody gave their output, to give it to them again.
-    fn watch(&self) -> Option<Watch> {
-        let given = |said: &VecDeque<Said>| {
+    /// Halts before the nodes whose output a person set, to set it again.
+    fn watch(&self) -> Option<BreakpointSet> {
+        let given = |said: &VecDeque<RecordedAnswer>| {
             let mut answers = said.iter().map(|(answer, ..)| answer);
             answers.any(|answer| matches!(answer, Answer::Skip { .. }))
         };
         let halts = self
             .0
             .iter()
-            .filter(|((kind, _), said)| *kind == HALT && given(said));
+            .filter(|((kind, _), said)| *kind == HALT_KEY && given(said));
         let breaks: Vec<_> = halts
             .filter_map(|((_, node), _)| {
-                Some(Break {
+                Some(NodeBreakpoint {
                     node: node.clone()?,
                     condition: None,
                 })
             })
             .collect();
-        (!breaks.is_empty()).then(|| Watch {
+        (!breaks.is_empty()).then(|| BreakpointSet {
             breaks,
             stepping: false,
         })
     }
 
-    fn key(graph: &Graph, pause: &Pause) -> Question {
+    fn key(graph: &Graph, pause: &Pause) -> PauseKey {
         let kind = match pause {
-            // Both take the same answers, and a replay has no effects to ask about.
-            Pause::Break { .. } | Pause::Effect { .. } => HALT,
+            // Both take the same answers, and a replay has no effects to confirm.
+            Pause::Break { .. } | Pause::Effect { .. } => HALT_KEY,
             other => other.kind(),
         };
         (kind, pause.node().map(|node| graph.node(node).id.clone()))
     }
 
-    fn next(&mut self, key: &Question) -> Option<Said> {
+    fn next(&mut self, key: &PauseKey) -> Option<RecordedAnswer> {
         self.0.get_mut(key)?.pop_front()
     }
 }
 
-/// How a call ended.
-type Ending = Result<Value, Failure>;
+/// The result of a call.
+type CallResult = Result<Value, Failure>;
 
-/// Tools that answer what was answered before, for the same tool and arguments in the same order.
-struct Recorded {
-    calls: Mutex<HashMap<(ToolName, String), VecDeque<Ending>>>,
+/// Tools that return recorded results, for the same tool and arguments in the same order.
+struct RecordedTools {
+    calls: Mutex<HashMap<(ToolName, String), VecDeque<CallResult>>>,
     hints: HashMap<ToolName, bool>,
 }
 
-impl Recorded {
+impl RecordedTools {
     fn of(graph: &Graph, entries: &[Entry]) -> Self {
         let mut open: HashMap<StepNo, (ToolName, String)> = HashMap::new();
         let mut calls: HashMap<_, VecDeque<_>> = HashMap::new();
@@ -307,7 +310,7 @@ impl Recorded {
     }
 
     fn tool(&self, name: &ToolName) -> Arc<Tool> {
-        // What was never called may be asked for, and fails when it is called.
+        // An unrecorded tool can be looked up, and fails when it is called.
         let repeatable = self.hints.get(name).copied().unwrap_or(true);
         Arc::new(Tool {
             name: name.clone(),
@@ -315,16 +318,16 @@ impl Recorded {
             description: None,
             input_schema: Value::Bool(true),
             output_schema: None,
-            hints: Hints {
+            hints: ToolHints {
                 idempotent: Some(repeatable),
-                ..Hints::default()
+                ..ToolHints::default()
             },
         })
     }
 }
 
 #[async_trait]
-impl Tools for Recorded {
+impl Tools for RecordedTools {
     fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
         Some(self.tool(name))
     }
@@ -333,7 +336,7 @@ impl Tools for Recorded {
         Ok(self.tool(name))
     }
 
-    async fn list(&self) -> Vec<Listing> {
+    async fn list(&self) -> Vec<ServerTools> {
         Vec::new()
     }
 
@@ -341,7 +344,7 @@ impl Tools for Recorded {
         None
     }
 
-    async fn call(&self, call: Call) -> Result<Value, Failure> {
+    async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure> {
         let key = (call.tool, canonical(&call.arguments));
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = calls.get_mut(&key).and_then(VecDeque::pop_front) {
@@ -350,12 +353,12 @@ impl Tools for Recorded {
         let (tool, arguments) = key;
         Err(Failure::new(
             FailureKind::NotRecorded,
-            format!("the record has no call of {tool} with {}", cut(&arguments)),
+            format!("the journal has no call of {tool} with {}", cut(&arguments)),
         ))
     }
 }
 
-/// The same text for the same value, whatever the order of its fields.
+/// The same text for equal values, whatever the order of their fields.
 fn canonical(value: &Value) -> String {
     fn sorted(value: &Value) -> Value {
         match value {

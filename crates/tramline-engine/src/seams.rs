@@ -1,24 +1,27 @@
-//! The seams: where runs are kept, what can be called, what completes text, what tells
-//! meanings, what has a name, what seals secrets, what is told of it all.
+//! The seams: traits for the store, tools, language models, embeddings, workflow lookup, encryption
+//! and observers.
 //!
-//! Few methods, plain data. Each has an in-memory fake and a contract suite in `testing`, and
+//! Few methods, plain data. Each trait has an in-memory fake and a contract suite in `testing`, and
 //! every implementation passes that suite.
 
+mod cipher;
 mod embedder;
 mod model;
 mod observer;
-mod sealer;
 mod store;
 mod tools;
 mod workflows;
 
+pub use cipher::{Cipher, CipherFault};
 pub use embedder::Embedder;
-pub use model::{Answer, Message, Model, Prompt, Role};
-pub use observer::{Observer, Thought};
-pub use sealer::{SealFault, Sealer};
+pub use model::{Message, Model, ModelAnswer, Prompt, Role};
+pub use observer::{Observer, PlanningSpan};
 pub use store::{
-    Append, AppendError, Chunk, Claim, Head, Hold, Page, RunFilter, RunRow, Status, Store,
-    StoreFault, Usage,
+    Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunIndexRow, RunPage, RunRow,
+    RunStatus, Store, StoreFault, StoreUsage,
 };
-pub use tools::{Call, Exchange, Hints, Listed, Listing, Progress, Source, Tool, Tools};
+pub use tools::{
+    Exchange, ListedTools, Progress, ServerSource, ServerTools, Tool, ToolCallRequest, ToolHints,
+    Tools,
+};
 pub use workflows::{Callable, Workflows};

@@ -1,248 +1,246 @@
-//! Search over everything callable: by words, by past wishes and, with an embedder, by meaning.
+//! Search over everything callable: by words, by past requests and, with an embedder, by embeddings.
 //!
-//! [`Index`] is pure: no clock, no I/O, the same cards give the same answers. [`Finder`] joins it with
-//! an embedder. How ranks and confidence come about is told in `docs/search.md`.
+//! [`Index`] is pure: no clock, no I/O, and the same documents give the same results. [`Finder`] combines it with an
+//! embedder. `docs/search.md` explains ranking and confidence.
 
-mod card;
 mod confidence;
+mod document;
+mod embedding;
 mod finder;
+mod fusion;
 mod lexical;
-mod likeness;
-mod meaning;
-mod names;
-mod rank;
+mod name_search;
+mod postings;
 mod reasons;
-mod terms;
-mod words;
+mod similarity;
+mod tokenize;
 
-pub use card::{Card, Kind, WISHES_MAX};
-pub use confidence::{Calibration, Signs};
-pub use finder::{Finder, Kept};
-pub use meaning::{Vector, fingerprint};
-pub use names::{Named, Names};
+pub use confidence::{Calibration, HitFeatures};
+pub use document::{DocumentKind, PAST_REQUESTS_MAX, SearchDocument};
+pub use embedding::{Vector, fingerprint};
+pub use finder::{EncodedVectors, Finder};
+pub use name_search::{NameMatch, NameMatches};
 
-use lexical::Lexical;
-use likeness::{Alike, Closely};
-use meaning::Meaning;
-use rank::{Field, Found};
+use embedding::EmbeddingTable;
+use fusion::{QueryScores, RankedDocument};
+use lexical::LexicalIndex;
+use postings::DocIx;
+use similarity::{ExactIndex, Reranker};
 use std::collections::HashMap;
 use std::fmt;
-use terms::Slot;
 use tramline_core::Str;
 
-/// So many cards are held. Search reads a row for each, and ten times as many as anybody has tools
-/// still take milliseconds.
-pub const CARDS_MAX: usize = 100_000;
-/// So many hits are given at most.
+/// Most documents in the index. A search reads one row for each, which at this size still takes only milliseconds.
+pub const DOCUMENTS_MAX: usize = 100_000;
+/// Most hits that a search returns.
 pub const HITS_MAX: usize = 100;
-/// So many hits are looked at closely, however few are asked for: confidence compares them.
-const RIVALS: usize = 20;
+/// Number of hits that are compared in detail, however few are requested. Confidence depends on the comparison.
+const COMPARED_HITS: usize = 20;
 
-/// The words of a text in their common form, in order, numbers left out.
-pub(crate) fn said(text: &str) -> Vec<String> {
-    let mut all = words::words(text);
+/// The stems of the words of a text, in order, without numbers.
+pub(crate) fn stemmed_words(text: &str) -> Vec<String> {
+    let mut all = tokenize::stemmed_words(text);
     all.retain(|word| word.chars().any(char::is_alphabetic));
     all
 }
 
-/// Everything callable, ready to be searched.
+/// A search index over everything callable.
 #[derive(Debug, Default)]
-pub struct Index {
-    cards: Vec<Option<Card>>,
-    /// The kinds of the cards once more: every search reads them all.
-    kinds: Vec<Option<Kind>>,
-    slots: HashMap<Str, Slot>,
-    free: Vec<Slot>,
-    lexical: Lexical,
-    meaning: Meaning,
-    alike: Alike,
+pub struct SearchIndex {
+    documents: Vec<Option<SearchDocument>>,
+    /// The kinds of the documents, kept separately because every search reads all of them.
+    kinds: Vec<Option<DocumentKind>>,
+    slots: HashMap<Str, DocIx>,
+    free: Vec<DocIx>,
+    lexical: LexicalIndex,
+    embeddings: EmbeddingTable,
+    exact: ExactIndex,
 }
 
-/// A card that was found.
+/// A document that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
-    /// Which one.
+pub struct SearchHit {
+    /// The document's id.
     pub id: Str,
-    /// What it stands for.
-    pub kind: Kind,
-    /// What it was ranked by; only good for comparing hits of one search.
+    /// What the document describes.
+    pub kind: DocumentKind,
+    /// The ranking score. Comparable only within one search.
     pub score: f32,
-    /// How sure it is that this is what was wished for, from 0 to 1: of hits with 0.95 at least nine
-    /// in ten are right.
+    /// The probability that this hit is what was meant, from 0 to 1. Of hits with at least 0.95, nine in ten are
+    /// correct.
     pub confidence: f64,
-    /// Why it was found, in a few words each.
+    /// Why it was found, as short texts.
     pub reasons: Vec<String>,
-    /// What its confidence follows from.
-    pub signs: Signs,
+    /// The features its confidence is computed from.
+    pub features: HitFeatures,
 }
 
-/// The index holds as much as it may.
+/// The index has reached its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct IndexFull;
 
-impl fmt::Display for Full {
+impl fmt::Display for IndexFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "search holds {CARDS_MAX} tools and takes no more; remove servers that are not used"
+            "search is limited to {DOCUMENTS_MAX} tools; remove servers that are not used"
         )
     }
 }
 
-impl std::error::Error for Full {}
+impl std::error::Error for IndexFull {}
 
-impl Index {
-    /// An index of nothing.
+impl SearchIndex {
+    /// An empty index.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts a card in, in place of the one with its id. The vector is what the card means, see
-    /// [`Vector::of_card`].
-    pub fn put(&mut self, card: Card, vector: Option<&Vector>) -> Result<(), Full> {
+    /// Adds a document, replacing the one with the same id. The vector is its embedding, see [`Vector::of_card`].
+    pub fn put(&mut self, card: SearchDocument, vector: Option<&Vector>) -> Result<(), IndexFull> {
         self.remove(&card.id);
         let slot = match self.free.pop() {
             Some(slot) => slot,
-            None if self.cards.len() >= CARDS_MAX => return Err(Full),
+            None if self.documents.len() >= DOCUMENTS_MAX => return Err(IndexFull),
             None => {
-                self.cards.push(None);
+                self.documents.push(None);
                 self.kinds.push(None);
-                (self.cards.len() - 1) as Slot
+                (self.documents.len() - 1) as DocIx
             }
         };
         self.lexical.put(slot, &card);
-        self.alike.put(slot, &card);
+        self.exact.put(slot, &card);
         if let Some(vector) = vector {
-            self.meaning.put(slot, vector);
+            self.embeddings.put(slot, vector);
         }
         self.slots.insert(card.id.clone(), slot);
         self.kinds[slot as usize] = Some(card.kind);
-        self.cards[slot as usize] = Some(card);
+        self.documents[slot as usize] = Some(card);
         Ok(())
     }
 
-    /// Takes a card out; whether it was there.
+    /// Removes a document; `false` if there was none.
     pub fn remove(&mut self, id: &str) -> bool {
         let Some(slot) = self.slots.remove(id) else {
             return false;
         };
-        if let Some(card) = self.cards[slot as usize].take() {
-            self.alike.remove(slot, &card);
+        if let Some(card) = self.documents[slot as usize].take() {
+            self.exact.remove(slot, &card);
         }
         self.kinds[slot as usize] = None;
         self.lexical.remove(slot);
-        self.meaning.remove(slot);
+        self.embeddings.remove(slot);
         self.free.push(slot);
         true
     }
 
-    /// The card with an id.
-    pub fn get(&self, id: &str) -> Option<&Card> {
+    /// The document with an id.
+    pub fn get(&self, id: &str) -> Option<&SearchDocument> {
         let slot = self.slots.get(id)?;
-        self.cards[*slot as usize].as_ref()
+        self.documents[*slot as usize].as_ref()
     }
 
-    /// How much a word tells, in the form that [`said`] gives it.
-    pub(crate) fn telling(&self, word: &str) -> f64 {
-        f64::from(self.lexical.telling(self.lexical.terms.get(word)))
+    /// The term weight of a word, in the form that [`said`] returns.
+    pub(crate) fn term_weight(&self, word: &str) -> f64 {
+        f64::from(self.lexical.term_weight(self.lexical.terms.get(word)))
     }
 
-    /// How many cards have a word, in the form that [`said`] gives it.
-    pub(crate) fn having(&self, word: &str) -> usize {
+    /// The number of documents that contain a word, in the form that [`said`] returns.
+    pub(crate) fn document_frequency(&self, word: &str) -> usize {
         let term = self.lexical.terms.get(word);
         term.map_or(0, |term| self.lexical.terms.postings(term).len())
     }
 
-    /// How many cards there are.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there is none.
+    /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// About how many bytes it takes, the cards' own texts left out.
+    /// The approximate size in bytes, without the documents' own texts.
     pub fn bytes(&self) -> usize {
-        self.lexical.bytes() + self.meaning.bytes() + self.alike.bytes()
+        self.lexical.bytes() + self.embeddings.bytes() + self.exact.bytes()
     }
 
-    /// The cards that meet a query best, best first. Of a very long query only the beginning is
-    /// read; a query without words finds nothing.
-    pub fn search(&self, query: &str, vector: Option<&Vector>, most: usize) -> Vec<Hit> {
+    /// The documents that match a query best, best first. Only the beginning of a very long query is read; a query
+    /// without words finds nothing.
+    pub fn search(&self, query: &str, vector: Option<&Vector>, most: usize) -> Vec<SearchHit> {
         self.search_kind(query, vector, most, |_| true)
     }
 
-    /// The same without telling why, which costs more than finding does.
-    pub(crate) fn rank(&self, query: &str, vector: Option<&Vector>, most: usize) -> Vec<Hit> {
-        self.look(query, vector, most, |_| true, false)
+    /// Like `search`, but without reasons, which cost more than the search itself.
+    pub(crate) fn rank(&self, query: &str, vector: Option<&Vector>, most: usize) -> Vec<SearchHit> {
+        self.search_with(query, vector, most, |_| true, false)
     }
 
-    /// The same among the kinds of card that are wanted.
+    /// Like `search`, but only for the wanted kinds of documents.
     pub fn search_kind(
         &self,
         query: &str,
         vector: Option<&Vector>,
         most: usize,
-        wanted: impl Fn(Kind) -> bool,
-    ) -> Vec<Hit> {
-        self.look(query, vector, most, wanted, true)
+        wanted: impl Fn(DocumentKind) -> bool,
+    ) -> Vec<SearchHit> {
+        self.search_with(query, vector, most, wanted, true)
     }
 
-    fn look(
+    fn search_with(
         &self,
         query: &str,
         vector: Option<&Vector>,
         most: usize,
-        wanted: impl Fn(Kind) -> bool,
+        wanted: impl Fn(DocumentKind) -> bool,
         why: bool,
-    ) -> Vec<Hit> {
-        let asked = self.lexical.read(query);
+    ) -> Vec<SearchHit> {
+        let asked = self.lexical.query_terms(query);
         if asked.is_empty() {
             return Vec::new();
         }
-        let field = Field {
+        let field = QueryScores {
             words: self.lexical.scores(&asked),
-            meanings: vector.and_then(|vector| self.meaning.nearness(vector)),
-            exact: self.alike.slots(query),
+            similarities: vector.and_then(|vector| self.embeddings.similarities(vector)),
+            exact: self.exact.slots(query),
         };
-        let wanted = |slot: Slot| self.kinds[slot as usize].is_some_and(&wanted);
+        let wanted = |slot: DocIx| self.kinds[slot as usize].is_some_and(&wanted);
         let most = most.min(HITS_MAX);
-        let by_id = |a: Slot, b: Slot| self.id(a).cmp(self.id(b));
-        let mut found = field.best(wanted, most.max(RIVALS), by_id);
-        let closely = Closely::look(&self.lexical, &asked, &field, &mut found, by_id);
+        let by_id = |a: DocIx, b: DocIx| self.id(a).cmp(self.id(b));
+        let mut found = field.best(wanted, most.max(COMPARED_HITS), by_id);
+        let closely = Reranker::rerank(&self.lexical, &asked, &field, &mut found, by_id);
         found.truncate(most);
         let mut hits = self.hits(&found, &closely);
         if why {
             for (rank, (hit, found)) in hits.iter_mut().zip(&found).enumerate() {
-                let likes = &closely.likes[rank];
-                hit.reasons = reasons::of(&self.lexical, &asked, &field, found, likes);
+                let likes = &closely.similarities[rank];
+                hit.reasons = reasons::hit_reasons(&self.lexical, &asked, &field, found, likes);
             }
         }
         hits
     }
 
-    fn id(&self, slot: Slot) -> &str {
-        self.cards[slot as usize]
+    fn id(&self, slot: DocIx) -> &str {
+        self.documents[slot as usize]
             .as_ref()
             .map_or("", |card| &card.id)
     }
 
     /// The hits with their confidence.
-    fn hits(&self, found: &[Found], closely: &Closely) -> Vec<Hit> {
+    fn hits(&self, found: &[RankedDocument], closely: &Reranker) -> Vec<SearchHit> {
         let mut ceiling = 1.0_f64;
-        let hit = |(rank, found): (usize, &Found)| {
-            let signs = closely.signs(rank);
-            // What is ranked below cannot be surer than what is ranked above.
+        let hit = |(rank, found): (usize, &RankedDocument)| {
+            let signs = closely.features(rank);
+            // A lower-ranked hit cannot have a higher confidence than one above it.
             ceiling = ceiling.min(signs.confidence());
-            Hit {
+            SearchHit {
                 id: self.id(found.slot).into(),
-                kind: self.kinds[found.slot as usize].unwrap_or(Kind::Tool),
+                kind: self.kinds[found.slot as usize].unwrap_or(DocumentKind::Tool),
                 score: found.score,
                 confidence: ceiling,
                 reasons: Vec::new(),
-                signs,
+                features: signs,
             }
         };
         found.iter().enumerate().map(hit).collect()

@@ -1,7 +1,9 @@
-//! Throttles: calls of some tools are spaced, whoever makes them.
+//! Rate limits: calls of some tools are spaced, whatever makes them.
 
-use crate::policy::Pattern;
-use crate::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
+use crate::policy::ToolPattern;
+use crate::seams::{
+    Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,34 +13,34 @@ use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::formats::yaml_graph::BUILTIN;
 use tramline_core::ids::ToolName;
-use tramline_core::question::FileChange;
+use tramline_core::pause_view::FileChange;
 
-/// How often tools that fit a pattern may be called, all of them together.
+/// The rate limit of the tools that match a pattern, all of them together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rate {
-    /// Which tools.
-    pub pattern: Pattern,
-    /// How many calls a minute; 0 is taken as 1.
+pub struct RateLimit {
+    /// The tools.
+    pub pattern: ToolPattern,
+    /// Calls per minute; 0 counts as 1.
     pub per_minute: u32,
 }
 
-/// Tools whose calls wait for their turn: first come, first served, evenly spaced.
+/// Tools whose calls are rate-limited: first come, first served, evenly spaced.
 pub struct Throttle {
     tools: Arc<dyn Tools>,
-    lanes: Vec<Lane>,
+    lanes: Vec<RateLane>,
 }
 
-/// The calls that one rate spaces.
-struct Lane {
-    pattern: Pattern,
+/// The calls that one rate limit spaces.
+struct RateLane {
+    pattern: ToolPattern,
     gap: Duration,
-    /// When the next call may leave. Whoever holds it is first in the line.
+    /// When the next call may be sent. The holder of the lock is first in line.
     next: Mutex<Instant>,
 }
 
-impl Lane {
-    /// Waits for a turn and takes it. One that is given up takes nothing.
-    async fn turn(&self) {
+impl RateLane {
+    /// Waits for the next slot and takes it. A cancelled wait takes none.
+    async fn wait_for_slot(&self) {
         let mut next = self.next.lock().await;
         tokio::time::sleep_until(*next).await;
         *next = Instant::now() + self.gap;
@@ -46,9 +48,9 @@ impl Lane {
 }
 
 impl Throttle {
-    /// These tools, at these rates. A tool that fits several waits for each of them.
-    pub fn new(tools: Arc<dyn Tools>, rates: Vec<Rate>) -> Self {
-        let lane = |rate: Rate| Lane {
+    /// These tools with these rate limits. A tool that matches several waits for each of them.
+    pub fn new(tools: Arc<dyn Tools>, rates: Vec<RateLimit>) -> Self {
+        let lane = |rate: RateLimit| RateLane {
             pattern: rate.pattern,
             gap: Duration::from_secs(60) / rate.per_minute.max(1),
             next: Mutex::new(Instant::now()),
@@ -59,9 +61,9 @@ impl Throttle {
         }
     }
 
-    async fn turns(&self, tool: &ToolName) {
+    async fn wait_for_slots(&self, tool: &ToolName) {
         for lane in self.lanes.iter().filter(|lane| lane.pattern.matches(tool)) {
-            lane.turn().await;
+            lane.wait_for_slot().await;
         }
     }
 }
@@ -76,16 +78,16 @@ impl Tools for Throttle {
         self.tools.find(name).await
     }
 
-    async fn list(&self) -> Vec<Listing> {
+    async fn list(&self) -> Vec<ServerTools> {
         self.tools.list().await
     }
 
-    fn sources(&self) -> Vec<Source> {
+    fn sources(&self) -> Vec<ServerSource> {
         self.tools.sources()
     }
 
-    async fn ask(&self, server: &str) -> Option<Listed> {
-        self.tools.ask(server).await
+    async fn list_server(&self, server: &str) -> Option<ListedTools> {
+        self.tools.list_server(server).await
     }
 
     async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
@@ -93,14 +95,14 @@ impl Tools for Throttle {
     }
 
     async fn document(&self, path: &str, patience: Duration) -> Result<String, Failure> {
-        // It is the same as reading the file, and counts as that.
+        // The same as reading the file, and rate-limited like it.
         let tool = ToolName::new(BUILTIN, "read-file");
-        if tokio::time::timeout(patience, self.turns(&tool))
+        if tokio::time::timeout(patience, self.wait_for_slots(&tool))
             .await
             .is_err()
         {
             let message =
-                format!("{tool} did not get its turn in {patience:?}: its rate is limited");
+                format!("{tool} was rate-limited for longer than {patience:?}; try again later");
             return Err(Failure::new(FailureKind::Timeout, message));
         }
         self.tools.document(path, patience).await
@@ -114,7 +116,7 @@ impl Tools for Throttle {
         self.tools.exchange(name, key)
     }
 
-    async fn call(&self, mut call: Call) -> Result<Value, Failure> {
+    async fn call(&self, mut call: ToolCallRequest) -> Result<Value, Failure> {
         let begun = Instant::now();
         let unsent = |kind, says: &str| {
             let data = Value::object([("sent", false.into())]);
@@ -123,12 +125,12 @@ impl Tools for Throttle {
         tokio::select! {
             biased;
             () = call.cancel.cancelled() => {
-                return unsent(FailureKind::Cancelled, "was cancelled while it waited for its turn");
+                return unsent(FailureKind::Cancelled, "was cancelled while it was rate-limited");
             }
-            () = self.turns(&call.tool) => {}
+            () = self.wait_for_slots(&call.tool) => {}
             () = tokio::time::sleep(call.timeout) => {
                 let ms = call.timeout.as_millis();
-                let says = format!("did not get its turn within {ms} ms: its rate is limited");
+                let says = format!("was rate-limited for longer than its timeout of {ms} ms");
                 return unsent(FailureKind::Timeout, &says);
             }
         }

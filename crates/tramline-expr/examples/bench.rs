@@ -1,4 +1,4 @@
-//! Nanoseconds per evaluation for the shapes that expressions in workflows mostly have.
+//! Nanoseconds per evaluation for the kinds of expressions that are common in workflows.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -114,7 +114,7 @@ fn main() {
     }
 }
 
-/// The best of many short rounds: what the machine is busy with besides does not count.
+/// The best of many short rounds, so that other load on the machine does not count.
 fn time(mut run: impl FnMut()) -> f64 {
     let started = Instant::now();
     let mut runs = 0u32;

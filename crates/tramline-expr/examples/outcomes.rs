@@ -1,5 +1,5 @@
-//! Reads `{"expr": .., "input": ..}` one per line and prints the outcome of each, for comparison
-//! with another implementation. The argument is how many lines to skip.
+//! Reads one `{"expr": .., "input": ..}` per line and prints the outcome of each, for comparison
+//! with another implementation. The argument is the number of lines to skip.
 
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ fn main() -> std::io::Result<()> {
                 }
             }
         }
-        // One by one: should a case never end, what came before it is known.
+        // Flushed one by one: if a case never ends, the results before it are known.
         writeln!(out, "{}", Value::from(answer))?;
         out.flush()?;
     }

@@ -1,11 +1,11 @@
-//! How long small rules take, in nanoseconds: `cargo run --release --example rule_speed`.
+//! The time that small rules take, in nanoseconds: `cargo run --release --example rule_speed`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::hint::black_box;
 use std::time::Instant;
 use tramline_expr::{HostFunctions, Limits, NoHost, Rule, Value};
 
-/// Of this many timed batches the fastest counts: the others were disturbed.
+/// Timed batches. The fastest counts: the others were disturbed.
 const BATCHES: usize = 3_000;
 const RUNS: u32 = 200;
 

@@ -1,13 +1,14 @@
-//! From a syntax tree to a program: paths laid out, parents resolved, variables in slots.
+//! Compiles a syntax tree into a program: paths become steps, parents are resolved, variables get
+//! slots.
 
-mod ancestry;
+mod desugar;
 mod lower;
 pub(crate) mod node;
-mod recognise;
+mod optimize;
+mod parents;
 mod scope;
-mod shape;
 
-use crate::error::Outcome;
+use crate::error::ExprResult;
 use crate::host::{HostCall, HostFunctions};
 use crate::syntax::parser::parse;
 use crate::value::Str;
@@ -19,20 +20,20 @@ use std::sync::Arc;
 pub(crate) fn compile(
     source: &str,
     functions: &HostFunctions,
-) -> Outcome<(Program, Vec<HostCall>)> {
+) -> ExprResult<(Program, Vec<HostCall>)> {
     compile_inside(source, functions, &[], source.contains("$eval"))
 }
 
-/// Compiles a source that runs inside frames that exist already, given by the names of their slots
-/// from the outermost in; `named` frames know the names of their own.
+/// Compiles a source that runs inside existing frames, given by the names of their slots from the
+/// outermost in. With `named`, the program's own frames record the names of their slots.
 pub(crate) fn compile_inside(
     source: &str,
     functions: &HostFunctions,
     frames: &[Option<Arc<[Str]>>],
     named: bool,
-) -> Outcome<(Program, Vec<HostCall>)> {
+) -> ExprResult<(Program, Vec<HostCall>)> {
     let (ast, parents) = parse(source)?;
-    let (ast, labels) = shape::shape(ast, parents)?;
-    let scopes = Scopes::new(functions, labels.len() as u32).inside(frames);
+    let (ast, labels) = desugar::desugar(ast, parents)?;
+    let scopes = Scopes::new(functions, labels.len() as u32).with_frames(frames);
     lower::lower(ast, labels, scopes, named)
 }

@@ -1,29 +1,29 @@
-//! What goes wrong with an expression, told with a code, a place and the value that was wrong.
+//! Errors of expressions: a code, a position, and the value that caused them.
 
 use crate::value::{Str, Value};
 use std::fmt;
 use std::ops::Range;
 
-/// An expression that does not compile, or an evaluation that did not end well.
+/// An expression that does not compile, or an evaluation that failed.
 ///
 /// Codes starting with `S`, `T` and `D` are those of the reference implementation (syntax, types,
-/// data); `S0303` is ours, for a regular expression that cannot be used. Codes starting with `L`
-/// are limits: `L0001` to `L0005` are those of [`crate::Limits`], `L0006` is a value that nests
-/// too deep, `L0007` a source or pattern that is too long. `H0001` is a host function that refused.
+/// data); `S0303` is ours, for an invalid regular expression. Codes starting with `L` are limits:
+/// `L0001` to `L0005` are those of [`crate::Limits`], `L0006` is a value that is nested too deeply,
+/// `L0007` a source or pattern that is too long. `H0001` is an error returned by a host function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExprError {
-    /// Which error this is, such as `T2001`.
+    /// The error code, such as `T2001`.
     pub code: Str,
-    /// The error in a sentence.
+    /// The error in one sentence.
     pub message: String,
-    /// The place as the reference implementation reports it: UTF-16 units, mostly the end of the
-    /// token.
+    /// The position as the reference implementation reports it: UTF-16 units, usually the end of
+    /// the token.
     pub position: Option<usize>,
-    /// The bytes of the source that are to blame.
+    /// The byte range in the source that caused the error.
     pub span: Option<Range<usize>>,
-    /// The token or function to blame.
+    /// The token or function that caused the error.
     pub token: Option<Str>,
-    /// The value to blame.
+    /// The value that caused the error.
     pub value: Option<Value>,
 }
 
@@ -39,10 +39,10 @@ impl fmt::Display for ExprError {
 
 impl std::error::Error for ExprError {}
 
-/// Results inside the crate; the error is boxed so that the good case stays small.
-pub(crate) type Outcome<T> = Result<T, Box<Flaw>>;
+/// Results inside the crate. The error is boxed so that the success case stays small.
+pub(crate) type ExprResult<T> = Result<T, Box<Flaw>>;
 
-/// An error on its way out: places are bytes of the source until [`Flaw::into_error`].
+/// An error before it is returned: positions are byte offsets until [`Flaw::into_error`].
 #[derive(Debug)]
 pub(crate) struct Flaw {
     pub(crate) code: &'static str,
@@ -52,9 +52,9 @@ pub(crate) struct Flaw {
     pub(crate) position: Option<u32>,
     pub(crate) token: Option<Str>,
     pub(crate) value: Option<Value>,
-    /// Set once the place is final, or when the reference gives none.
-    pub(crate) placed: bool,
-    /// Came out of a call in tail position, which the reference does not put down to the caller.
+    /// Set once the position is final, or when the reference gives none.
+    pub(crate) has_position: bool,
+    /// Came out of a call in tail position, which the reference does not attribute to the caller.
     pub(crate) tail: bool,
 }
 
@@ -83,27 +83,27 @@ impl Flaw {
             position: None,
             token: None,
             value: None,
-            placed: false,
+            has_position: false,
             tail: false,
         })
     }
 
     pub(crate) fn at(mut self: Box<Self>, span: Span) -> Box<Self> {
         self.span = Some(span);
-        self.placed = true;
+        self.has_position = true;
         self
     }
 
-    /// Sets the place unless one is set already: the innermost place wins.
+    /// Sets the position unless one is set: the innermost wins.
     pub(crate) fn or_at(mut self: Box<Self>, span: Span) -> Box<Self> {
-        if !self.placed {
+        if !self.has_position {
             self.span = Some(span);
-            self.placed = true;
+            self.has_position = true;
         }
         self
     }
 
-    pub(crate) fn pointing(mut self: Box<Self>, position: u32) -> Box<Self> {
+    pub(crate) fn at_position(mut self: Box<Self>, position: u32) -> Box<Self> {
         self.position = Some(position);
         self
     }

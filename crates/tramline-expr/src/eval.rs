@@ -1,19 +1,19 @@
 //! Evaluation of a compiled program.
 
 mod apply;
+mod borrowed;
 mod call;
+mod coerce;
 mod construct;
+mod field_path;
 mod filter;
-mod fit;
 pub(crate) mod frame;
 mod group;
 pub(crate) mod machine;
 pub(crate) mod operator;
 mod path;
-mod peek;
 mod sink;
 pub(crate) mod sort;
 mod transform;
 mod tuple;
 pub(crate) mod val;
-mod walk;

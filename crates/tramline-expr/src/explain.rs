@@ -1,45 +1,46 @@
-//! Explanations: how a value came about, operand by operand.
+//! Explanations: how a value was computed, operand by operand.
 
-use crate::compile::node::Node;
+use crate::compile::node::ExprNode;
 use crate::error::Span;
 use crate::eval::val::Val;
 use crate::value::{Map, Str, Value};
 use std::ops::Range;
 
-/// A node of an evaluation: a stretch of the source, what it came to, and what that was made of.
+/// A node of an evaluation: a part of the source, its value, and the evaluations inside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// The bytes of the source that were evaluated.
+    /// The byte range in the source that was evaluated.
     pub span: Range<usize>,
-    /// What they came to; `None` is undefined, or an error.
+    /// Its value; `None` is undefined, or an error.
     pub value: Option<Value>,
     /// The evaluations inside, in the order they took place.
     pub children: Vec<Explanation>,
 }
 
-/// Nodes of one explanation, the expressions inside a rule included: nobody reads further.
+/// Nodes in one explanation, including those of expressions inside a rule. Longer trees are not
+/// readable.
 const NODES_MAX: usize = 2_000;
 /// Values that all nodes of one explanation may hold together.
 const VALUES_MAX: usize = 20_000;
 /// Bytes of text that all nodes of one explanation may hold together.
 const TEXT_BYTES_MAX: usize = 256 << 10;
-/// Items of an array or fields of an object that one node shows.
+/// Items of an array, or fields of an object, shown per node.
 const ITEMS_SHOWN_MAX: usize = 50;
-/// Bytes of a text that one node shows.
+/// Bytes of a text shown per node.
 const TEXT_SHOWN_BYTES_MAX: usize = 2_000;
-/// Levels of a value that one node shows.
+/// Levels of a value shown per node.
 const LEVELS_SHOWN_MAX: usize = 8;
-/// Stands for what is left out.
-const LEFT_OUT: &str = "…";
+/// Marks an omission.
+const ELLIPSIS: &str = "…";
 
-/// What is left of the room for one explanation.
-pub(crate) struct Room {
+/// The remaining size budget of one explanation.
+pub(crate) struct ExplanationBudget {
     nodes: usize,
     values: usize,
     bytes: usize,
 }
 
-impl Default for Room {
+impl Default for ExplanationBudget {
     fn default() -> Self {
         Self {
             nodes: NODES_MAX,
@@ -49,22 +50,22 @@ impl Default for Room {
     }
 }
 
-impl Room {
-    /// Takes room for a node, if there is some.
-    pub(crate) fn node(&mut self) -> bool {
+impl ExplanationBudget {
+    /// Reserves a node; false if none is left.
+    pub(crate) fn take_node(&mut self) -> bool {
         let is_free = self.nodes > 0;
         self.nodes = self.nodes.saturating_sub(1);
         is_free
     }
 
-    /// As much of a value as is shown.
-    pub(crate) fn shown(&mut self, value: &Value) -> Value {
+    /// The value, truncated to what is shown.
+    pub(crate) fn truncate(&mut self, value: &Value) -> Value {
         self.level(value, 0)
     }
 
     fn level(&mut self, value: &Value, depth: usize) -> Value {
         if self.values == 0 || depth > LEVELS_SHOWN_MAX {
-            return LEFT_OUT.into();
+            return ELLIPSIS.into();
         }
         self.values -= 1;
         match value {
@@ -74,7 +75,7 @@ impl Room {
                 let shown = items.iter().take(ITEMS_SHOWN_MAX);
                 let mut shown: Vec<_> = shown.map(|item| self.level(item, depth + 1)).collect();
                 if items.len() > ITEMS_SHOWN_MAX {
-                    shown.push(LEFT_OUT.into());
+                    shown.push(ELLIPSIS.into());
                 }
                 shown.into()
             }
@@ -84,7 +85,7 @@ impl Room {
                     .map(|(key, field)| (self.key(key), self.level(field, depth + 1)))
                     .collect();
                 if fields.len() > ITEMS_SHOWN_MAX {
-                    shown.insert(LEFT_OUT, LEFT_OUT.into());
+                    shown.insert(ELLIPSIS, ELLIPSIS.into());
                 }
                 shown.into()
             }
@@ -94,7 +95,7 @@ impl Room {
     fn key(&mut self, key: &Str) -> Str {
         match self.text(key) {
             Value::String(key) => key,
-            _ => LEFT_OUT.into(),
+            _ => ELLIPSIS.into(),
         }
     }
 
@@ -105,30 +106,30 @@ impl Room {
             return text.clone().into();
         }
         let end = text.floor_char_boundary(room);
-        format!("{}{LEFT_OUT}", &text[..end]).into()
+        format!("{}{ELLIPSIS}", &text[..end]).into()
     }
 }
 
-/// Records an evaluation as it goes.
+/// Records an evaluation as it runs.
 #[derive(Default)]
 pub(crate) struct Tracer {
     open: Vec<Explanation>,
     done: Vec<Explanation>,
-    room: Room,
+    budget: ExplanationBudget,
     skipped: usize,
 }
 
 impl Tracer {
-    /// Records into the room that is left of a larger explanation.
-    pub(crate) fn within(room: Room) -> Self {
+    /// Records within the remaining budget of a larger explanation.
+    pub(crate) fn with_budget(budget: ExplanationBudget) -> Self {
         Self {
-            room,
+            budget,
             ..Self::default()
         }
     }
 
-    pub(crate) fn open(&mut self, node: &Node) {
-        if self.skipped > 0 || !self.room.node() {
+    pub(crate) fn open(&mut self, node: &ExprNode) {
+        if self.skipped > 0 || !self.budget.take_node() {
             self.skipped += 1;
             return;
         }
@@ -148,9 +149,9 @@ impl Tracer {
         let Some(mut done) = self.open.pop() else {
             return;
         };
-        // One more than is shown, so that it is seen that something is left out.
-        let value = val.and_then(|val| val.beginning(ITEMS_SHOWN_MAX + 1));
-        done.value = value.map(|value| self.room.shown(&value));
+        // One item more than is shown, so that the omission is visible.
+        let value = val.and_then(|val| val.to_value_truncated(ITEMS_SHOWN_MAX + 1));
+        done.value = value.map(|value| self.budget.truncate(&value));
         match self.open.last_mut() {
             Some(parent) => parent.children.push(done),
             None => self.done.push(done),
@@ -158,12 +159,12 @@ impl Tracer {
     }
 
     pub(crate) fn finish(self) -> Option<Explanation> {
-        self.split().0
+        self.into_parts().0
     }
 
-    /// What was recorded, and the room that is left.
-    pub(crate) fn split(mut self) -> (Option<Explanation>, Room) {
-        (self.done.pop(), self.room)
+    /// The explanation, and the remaining budget.
+    pub(crate) fn into_parts(mut self) -> (Option<Explanation>, ExplanationBudget) {
+        (self.done.pop(), self.budget)
     }
 }
 
@@ -200,12 +201,12 @@ mod tests {
 
     #[test]
     fn texts_are_cut_at_a_character_and_their_sum_is_bounded() {
-        let mut room = Room::default();
+        let mut room = ExplanationBudget::default();
         let long: Value = "é".repeat(TEXT_SHOWN_BYTES_MAX).into();
         let mut bytes = 0;
         for _ in 0..10_000 {
-            bytes += room.shown(&long).as_str().map_or(0, str::len);
+            bytes += room.truncate(&long).as_str().map_or(0, str::len);
         }
-        assert!(bytes <= TEXT_BYTES_MAX + 10_000 * LEFT_OUT.len(), "{bytes}");
+        assert!(bytes <= TEXT_BYTES_MAX + 10_000 * ELLIPSIS.len(), "{bytes}");
     }
 }

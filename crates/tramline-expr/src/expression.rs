@@ -1,18 +1,18 @@
-//! The public face of JSONata: compile once, evaluate often.
+//! The public API of JSONata: compile once, evaluate often.
 
 use crate::compile::compile;
 use crate::compile::node::Program;
-use crate::error::{ExprError, Outcome};
+use crate::error::{ExprError, ExprResult};
 use crate::eval::machine::Machine;
 use crate::eval::val::Val;
-use crate::explain::{Explanation, Room, Tracer};
+use crate::explain::{Explanation, ExplanationBudget, Tracer};
 use crate::host::{Host, HostCall, HostFunctions};
 use crate::limits::{Limits, Meter};
 use crate::value::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// A compiled JSONata expression. Clones share it; threads may too.
+/// A compiled JSONata expression. Clones share the program, also across threads.
 #[derive(Clone)]
 pub struct Expression {
     inner: Arc<Inner>,
@@ -53,13 +53,12 @@ impl Expression {
         &self.inner.source
     }
 
-    /// Every place where the source names a host function, with its arguments where they are
-    /// literals.
+    /// Every use of a host function in the source, with its literal arguments.
     pub fn host_calls(&self) -> &[HostCall] {
         &self.inner.calls
     }
 
-    /// Evaluates on an input. `None` is JSONata's undefined: there is no value.
+    /// Evaluates on an input. `None` is JSONata's undefined.
     pub fn evaluate(
         &self,
         input: &Value,
@@ -69,7 +68,7 @@ impl Expression {
         self.evaluate_with(Some(input), None, host, limits)
     }
 
-    /// Evaluates with variables given, and perhaps without an input.
+    /// Evaluates with variables, and optionally without an input.
     pub fn evaluate_with(
         &self,
         input: Option<&Value>,
@@ -77,14 +76,14 @@ impl Expression {
         host: &dyn Host,
         limits: &Limits,
     ) -> Result<Option<Value>, ExprError> {
-        limits.hold(host, |limits| {
+        limits.evaluate_within(host, |limits| {
             let mut machine = Machine::new(host, &self.inner.functions, variables, limits);
             let result = machine.run(&self.inner.program, input);
-            self.outcome(result)
+            self.finish(result)
         })
     }
 
-    /// Evaluates and tells how the result came about, also when it ends in an error.
+    /// Evaluates and explains how the result was computed, even if it is an error.
     pub fn explain(
         &self,
         input: &Value,
@@ -95,43 +94,43 @@ impl Expression {
         machine.tracer = Some(Tracer::default());
         let result = machine.run(&self.inner.program, Some(input));
         let explanation = machine.tracer.take().and_then(Tracer::finish);
-        (self.outcome(result), explanation)
+        (self.finish(result), explanation)
     }
 
-    /// Evaluates as a part of something larger, on that thing's meter.
+    /// Evaluates as part of a larger evaluation, on its meter.
     pub(crate) fn evaluate_metered(
         &self,
         input: &Value,
         host: &dyn Host,
         meter: &Meter,
     ) -> Result<Option<Value>, ExprError> {
-        let mut machine = Machine::metered(host, &self.inner.functions, None, meter.fork());
+        let mut machine = Machine::with_meter(host, &self.inner.functions, None, meter.fork());
         let result = machine.run(&self.inner.program, Some(input));
         meter.rejoin(&machine.meter);
-        self.outcome(result)
+        self.finish(result)
     }
 
-    /// The same, telling how the result came about.
+    /// Like `evaluate_metered`, with an explanation.
     pub(crate) fn explain_metered(
         &self,
         input: &Value,
         host: &dyn Host,
         meter: &Meter,
-        room: &mut Room,
+        room: &mut ExplanationBudget,
     ) -> (Result<Option<Value>, ExprError>, Option<Explanation>) {
-        let mut machine = Machine::metered(host, &self.inner.functions, None, meter.fork());
-        machine.tracer = Some(Tracer::within(std::mem::take(room)));
+        let mut machine = Machine::with_meter(host, &self.inner.functions, None, meter.fork());
+        machine.tracer = Some(Tracer::with_budget(std::mem::take(room)));
         let result = machine.run(&self.inner.program, Some(input));
         meter.rejoin(&machine.meter);
-        let told = machine.tracer.take().map(Tracer::split);
+        let told = machine.tracer.take().map(Tracer::into_parts);
         let explanation = told.and_then(|(explanation, left)| {
             *room = left;
             explanation
         });
-        (self.outcome(result), explanation)
+        (self.finish(result), explanation)
     }
 
-    fn outcome(&self, result: Outcome<Val>) -> Result<Option<Value>, ExprError> {
+    fn finish(&self, result: ExprResult<Val>) -> Result<Option<Value>, ExprError> {
         match result {
             Ok(val) => Ok(val.into_value()),
             Err(flaw) => Err(flaw.into_error(&self.inner.source)),
@@ -139,7 +138,7 @@ impl Expression {
     }
 }
 
-/// How a value of an expression came about: the evaluation tree with the value of every operand.
+/// Explains the value of an expression: the evaluation tree with the value of every operand.
 pub fn explain(
     expression: &Expression,
     input: &Value,

@@ -1,18 +1,18 @@
-//! The built-in functions: which there are, what they accept, and where each one lives.
+//! The built-in functions: their names and signatures, and the dispatch to their implementations.
 
 pub(crate) mod array;
-mod dates;
 mod encode;
-pub(crate) mod equal;
-mod higher;
-mod matching;
+pub(crate) mod equality;
+mod formatting;
+mod higher_order;
 mod meta;
 mod number;
 mod object;
 pub(crate) mod pattern;
 pub(crate) mod string;
+mod text_search;
 
-use crate::error::Outcome;
+use crate::error::ExprResult;
 use crate::eval::frame::Env;
 use crate::eval::machine::Machine;
 use crate::eval::val::Val;
@@ -27,7 +27,7 @@ macro_rules! builtins {
             $($variant,)*
         }
 
-        /// Name, signature, and how many arguments higher-order functions hand to it.
+        /// Name, signature, and how many arguments higher-order functions pass to it.
         const TABLE: &[(Builtin, &str, &str, usize)] = &[
             $((Builtin::$variant, $name, $signature, $arity),)*
         ];
@@ -122,7 +122,7 @@ impl Builtin {
         TABLE[self as usize].1
     }
 
-    /// Whether it gives a sequence, which a function that ends in calling it hands on as it is.
+    /// Whether it returns a sequence, which a function that ends in calling it returns unchanged.
     pub(crate) fn gives_sequence(self) -> bool {
         matches!(
             self,
@@ -150,21 +150,21 @@ impl Machine<'_> {
         args: Vec<Val>,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
-        // Whatever calls it in a loop pays for each turn.
+    ) -> ExprResult<Val> {
+        // A call in a loop costs fuel on every iteration.
         self.meter.burn(1)?;
-        let args = self.fit(&SIGNATURES[builtin as usize], args, input);
+        let args = self.coerce_args(&SIGNATURES[builtin as usize], args, input);
         let args = args.map_err(|flaw| flaw.or_token(builtin.name()))?;
-        self.builtin_on(builtin, &args, input, env)
+        self.dispatch_builtin(builtin, &args, input, env)
     }
 
-    fn builtin_on(
+    fn dispatch_builtin(
         &mut self,
         builtin: Builtin,
         args: &[Val],
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         match builtin {
             Builtin::Sum | Builtin::Max | Builtin::Min | Builtin::Average => {
                 self.aggregate_of(builtin, &args[0])
@@ -175,7 +175,7 @@ impl Machine<'_> {
             Builtin::SubstringBefore => self.substring_before(&args[0], &args[1]),
             Builtin::SubstringAfter => self.substring_after(&args[0], &args[1]),
             Builtin::Lowercase | Builtin::Uppercase | Builtin::Trim => {
-                self.recase(builtin, &args[0])
+                self.change_case(builtin, &args[0])
             }
             Builtin::Length => self.length(&args[0]),
             Builtin::Pad => self.pad(&args[0], &args[1], &args[2]),
@@ -196,12 +196,10 @@ impl Machine<'_> {
             Builtin::Power => self.power(&args[0], &args[1]),
             Builtin::Random => Ok(Val::number(self.host.random())),
             Builtin::Boolean => {
-                Ok(equal::truth(&self.meter, &args[0])?.map_or(Val::Undef, Val::bool))
+                Ok(equality::truth(&self.meter, &args[0])?.map_or(Val::Undef, Val::bool))
             }
-            Builtin::Not => {
-                Ok(equal::truth(&self.meter, &args[0])?
-                    .map_or(Val::Undef, |truth| Val::bool(!truth)))
-            }
+            Builtin::Not => Ok(equality::truth(&self.meter, &args[0])?
+                .map_or(Val::Undef, |truth| Val::bool(!truth))),
             Builtin::Map => self.map(&args[0], &args[1], env),
             Builtin::Zip => self.zip(args),
             Builtin::Filter => self.filter_by(&args[0], &args[1], env),

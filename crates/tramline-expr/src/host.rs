@@ -1,10 +1,10 @@
-//! What surrounds an evaluation: functions that the embedding program adds, its clock, its dice.
+//! What the embedding program provides to an evaluation: functions, a clock and random numbers.
 
 use crate::value::Value;
 use std::borrow::Cow;
 
-/// The names of host functions, known when an expression is compiled. A function's number is its
-/// place in the list.
+/// The names of host functions, known at compile time. A function's number is its index in the
+/// list.
 #[derive(Clone, Debug, Default)]
 pub struct HostFunctions {
     names: Cow<'static, [&'static str]>,
@@ -18,7 +18,7 @@ impl HostFunctions {
         }
     }
 
-    /// Names from a list that lives as long as the program.
+    /// Names from a static list.
     pub const fn from_static(names: &'static [&'static str]) -> Self {
         Self {
             names: Cow::Borrowed(names),
@@ -40,7 +40,7 @@ impl HostFunctions {
     }
 }
 
-/// One place in an expression where a host function is named.
+/// One use of a host function in an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostCall {
     /// The function's number in [`HostFunctions`].
@@ -51,27 +51,27 @@ pub struct HostCall {
     pub called: bool,
 }
 
-/// The surroundings of an evaluation. The crate itself has no clock and no randomness.
+/// What the embedding program provides. The crate itself has no clock and no randomness.
 pub trait Host {
     /// Calls a host function; an argument or result of `None` is JSONata's undefined.
     fn call(&self, function: usize, arguments: &[Option<Value>]) -> Result<Option<Value>, String>;
 
-    /// The time for `$now` and `$millis`, asked once per evaluation.
+    /// The time for `$now` and `$millis`, in milliseconds; read once per evaluation.
     fn now_ms(&self) -> i64;
 
     /// The next random number from 0 up to but not including 1, for `$random` and `$shuffle`.
     fn random(&self) -> f64;
 
-    /// How many random numbers were drawn so far, for an evaluation that may be done again.
-    fn drawn(&self) -> u64 {
+    /// How many random numbers have been drawn, for an evaluation that may be repeated.
+    fn random_draws(&self) -> u64 {
         0
     }
 
-    /// Goes back to where so many random numbers were drawn.
-    fn draw_again_from(&self, _drawn: u64) {}
+    /// Resets the generator to the state after that many random numbers.
+    fn rewind_random(&self, _drawn: u64) {}
 }
 
-/// No surroundings: the clock stands at 0, every random number is one half, no function is known.
+/// No host: the clock is at 0, every random number is 0.5, no function is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHost;
 

@@ -1,9 +1,9 @@
-//! Expressions for people who run other people's expressions: JSONata and JSON Logic with limits
-//! that hold.
+//! JSONata and JSON Logic for programs that run expressions they did not write, with enforced
+//! limits.
 //!
-//! The crate knows values and expressions and nothing of graphs, files, clocks or networks.
-//! [`Value`] is what flows through everything built on it: a clone is a reference count, key order
-//! is kept, and evaluation never converts its input. Only what an expression names is touched.
+//! The crate knows values and expressions and nothing about graphs, files, clocks or networks.
+//! [`Value`] is shared by everything built on it: a clone increments a reference count, key order
+//! is preserved, and evaluation never converts its input. Only what an expression names is touched.
 //!
 //! # JSONata
 //!
@@ -22,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! Errors carry the codes of the reference implementation, the place it reports, and the bytes of
-//! the source that are to blame:
+//! Errors carry the codes and positions of the reference implementation, and the byte range in the
+//! source that caused them:
 //!
 //! ```
 //! use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
@@ -37,9 +37,9 @@
 //!
 //! # Limits
 //!
-//! Every evaluation runs under [`Limits`]: fuel, depth, bytes, items and a deadline. They hold in the
-//! parser, in the evaluator and in every built-in function, on a stack of 2 MiB, so that an
-//! expression ends in a value or in a coded error, whoever wrote it:
+//! Every evaluation runs under [`Limits`]: fuel, depth, bytes, items and a deadline. They apply in
+//! the parser, in the evaluator and in every built-in function, on a stack of 2 MiB. Any expression
+//! therefore ends in a value or in an error with a code:
 //!
 //! ```
 //! use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
@@ -54,7 +54,7 @@
 //! # Hosts
 //!
 //! What an expression cannot know by itself comes from a [`Host`]: the time, random numbers, and
-//! functions of the embedding program, whose names are given when compiling.
+//! functions of the embedding program, whose names are given at compile time.
 //!
 //! ```
 //! use tramline_expr::{Expression, Host, HostFunctions, Limits, Value};
@@ -88,23 +88,23 @@
 //! # Where it differs from the reference
 //!
 //! It passes 1,684 of the 1,686 cases of the official suite with their codes and positions; the
-//! other two need half of a surrogate pair. What follows is meant; `docs/expressions.md` has how
-//! often each shows in generated expressions.
+//! other two need half of a surrogate pair. The differences below are intended;
+//! `docs/expressions.md` shows how often each occurs in generated expressions.
 //!
-//! - Whole numbers of 64 bits that an expression passes on stay exact; arithmetic is in doubles.
+//! - 64-bit integers that an expression passes on stay exact; arithmetic is in doubles.
 //!   `$clone` and transforms copy numbers as they are, not rounded to 15 digits.
 //! - Objects keep the order in which keys were set, also for keys that look like numbers.
-//! - Text is Unicode: half of a surrogate pair cannot be held, and `$split` does not make any.
+//! - Text is Unicode: half of a surrogate pair cannot be represented, and `$split` makes none.
 //!   `$base64encode` takes text beyond Latin-1 as UTF-8.
-//! - Where the reference crashes with an error of JavaScript, there is a coded error or a value.
-//! - Of several parts of an array or object that fail, the first in the source is reported.
-//! - The arguments of a built-in function that was given some with `?` are checked, as in any call.
+//! - Where the reference throws a JavaScript error, there is an error with a code, or a value.
+//! - If several parts of an array or object fail, the first in the source is reported.
+//! - The arguments of a built-in function partially applied with `?` are checked, as in any call.
 //! - An evaluation never changes its input, and no array holds undefined items.
-//! - `$fromMillis` of what is not a number gives no value, and `$type` calls it a number.
-//! - A value that an expression makes nests at most 100 levels deeper than what it was given.
+//! - `$fromMillis` of NaN returns undefined, and `$type` of NaN is a number.
+//! - A value that an expression builds nests at most 100 levels deeper than its input.
 //!
-//! As there, a result may be a number that JSON does not have, such as `NaN` from `$parseInteger` of
-//! text that is no number; written as JSON it is `null`.
+//! As in the reference, a result may be a number that JSON lacks, such as `NaN` from
+//! `$parseInteger` of text that is not a number; written as JSON it is `null`.
 
 mod compile;
 mod error;
@@ -123,6 +123,6 @@ pub use error::ExprError;
 pub use explain::Explanation;
 pub use expression::{Expression, explain};
 pub use host::{Host, HostCall, HostFunctions, NoHost};
-pub use limits::{Limits, LongWork};
+pub use limits::{Limits, Offload};
 pub use logic::{Rule, RuleError, RuleExplanation};
 pub use value::{Map, Number, Str, Value};

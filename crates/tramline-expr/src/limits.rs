@@ -1,48 +1,47 @@
-//! Bounds on what one evaluation may use, and the meter that holds it to them.
+//! Limits on what one evaluation may use, and the meter that enforces them.
 
-use crate::error::{ExprError, Flaw, Outcome};
+use crate::error::{ExprError, ExprResult, Flaw};
 use crate::host::Host;
 use std::cell::Cell;
 use std::time::Instant;
 
-/// Does work that takes long, off the threads that others wait for: called with the work, it calls
-/// it once.
-pub type LongWork = fn(&mut dyn FnMut());
+/// Runs long work off the threads that others wait for: it calls its argument exactly once.
+pub type Offload = fn(&mut dyn FnMut());
 
-/// Units of fuel after which an evaluation counts as long work: about ten milliseconds.
+/// Fuel after which an evaluation counts as long work: about ten milliseconds.
 pub(crate) const FUEL_INLINE_MAX: u64 = 400_000;
 
-/// What one evaluation may use. Everything but the deadline gives the same outcome on every run.
+/// What one evaluation may use. All limits but the deadline are deterministic.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Units of work: about one for each node evaluated, item visited or 16 bytes of text handled.
-    /// Past it: `L0001`.
+    /// Units of work: about one per node evaluated, item visited or 16 bytes of text handled.
+    /// Beyond it: `L0001`.
     pub fuel: u64,
-    /// How deep evaluation may nest, calls included (tail calls do not nest). Past it: `L0002`.
+    /// How deep evaluation may nest, including calls (tail calls do not nest). Beyond it: `L0002`.
     pub depth: u32,
-    /// Bytes of text that may be produced. Past it: `L0003`.
+    /// Bytes of text that may be produced. Beyond it: `L0003`.
     pub bytes: u64,
-    /// Items of arrays and fields of objects that may be produced. Past it: `L0004`.
+    /// Array items and object fields that may be produced. Beyond it: `L0004`.
     pub items: u64,
-    /// When to stop in any case. Past it: `L0005`.
+    /// When to stop in any case. Beyond it: `L0005`.
     pub deadline: Option<Instant>,
-    /// Who does an evaluation that takes long. It is begun where it is asked for; if it is not
-    /// done soon, it is done again from the beginning by this.
-    pub long: Option<LongWork>,
+    /// Runs evaluations that take long. An evaluation starts on the calling thread; if it does not
+    /// finish soon, this runs it again from the beginning.
+    pub offload: Option<Offload>,
 }
 
 impl Limits {
-    /// Evaluates where it is asked for, or again by [`Limits::long`] if that takes long. An
-    /// evaluation has no effects, so that doing it again changes nothing.
-    pub(crate) fn hold<T>(
+    /// Evaluates on the calling thread, or again through [`Limits::long`] if that takes long. An
+    /// evaluation has no effects, so repeating it is safe.
+    pub(crate) fn evaluate_within<T>(
         &self,
         host: &dyn Host,
         mut evaluate: impl FnMut(&Self) -> Result<T, ExprError>,
     ) -> Result<T, ExprError> {
-        let Some(long) = self.long.filter(|_| self.fuel > FUEL_INLINE_MAX) else {
+        let Some(long) = self.offload.filter(|_| self.fuel > FUEL_INLINE_MAX) else {
             return evaluate(self);
         };
-        let drawn = host.drawn();
+        let drawn = host.random_draws();
         let soon = Self {
             fuel: FUEL_INLINE_MAX,
             ..*self
@@ -54,8 +53,8 @@ impl Limits {
         let now = Instant::now();
         let left = self.deadline.map(|at| at.saturating_duration_since(now));
         long(&mut || {
-            host.draw_again_from(drawn);
-            // The time that it waited for its turn does not count.
+            host.rewind_random(drawn);
+            // The time spent waiting to run does not count.
             let deadline = left.map(|left| Instant::now() + left);
             came = evaluate(&Self { deadline, ..*self });
         });
@@ -71,30 +70,30 @@ impl Default for Limits {
             bytes: 64 << 20,
             items: 2_000_000,
             deadline: None,
-            long: None,
+            offload: None,
         }
     }
 }
 
-/// Arrays and objects that an evaluation makes may nest this deep above the values it was given:
-/// the depth that JSON readers accept, with room for an envelope. Past it: `L0006`.
+/// Levels of nesting that an evaluation may add to its input: the depth that JSON parsers accept,
+/// with room for an envelope. Beyond it: `L0006`.
 pub(crate) const NESTING_MAX: u16 = 100;
 
-/// How far the stack may grow below `evaluate`: half of the smallest stack we run on (2 MiB), the
-/// other half being for the caller, the host and the deepest built-in. Past it: `L0002`.
+/// How far the stack may grow below `evaluate`, in bytes: half of the smallest stack we run on (2
+/// MiB). The other half is for the caller, the host and the deepest built-in. Beyond it: `L0002`.
 const STACK_BYTES_MAX: usize = 1_000_000;
 
-/// The error of an evaluation that used up its fuel.
+/// The error code of an evaluation that used up its fuel.
 const OUT_OF_FUEL: &str = "L0001";
 
-/// Fuel between two looks at the clock.
-const FUEL_PER_LOOK: u64 = 4_096;
+/// Fuel between two checks of the clock.
+const FUEL_PER_CLOCK_CHECK: u64 = 4_096;
 
 /// Counts what an evaluation uses.
 pub(crate) struct Meter {
     limits: Limits,
     fuel: Cell<u64>,
-    look: Cell<u64>,
+    next_check: Cell<u64>,
     bytes: Cell<u64>,
     items: Cell<u64>,
     depth: Cell<u32>,
@@ -106,20 +105,20 @@ impl Meter {
         Self {
             limits: *limits,
             fuel: Cell::new(0),
-            look: Cell::new(FUEL_PER_LOOK.min(limits.fuel)),
+            next_check: Cell::new(FUEL_PER_CLOCK_CHECK.min(limits.fuel)),
             bytes: Cell::new(0),
             items: Cell::new(0),
             depth: Cell::new(0),
-            stack: Cell::new(stack_mark()),
+            stack: Cell::new(stack_position()),
         }
     }
 
-    /// A meter that goes on from here; [`Meter::rejoin`] takes its count back.
+    /// A meter that continues from here; [`Meter::rejoin`] takes its count back.
     pub(crate) fn fork(&self) -> Self {
         Self {
             limits: self.limits,
             fuel: self.fuel.clone(),
-            look: self.look.clone(),
+            next_check: self.next_check.clone(),
             bytes: self.bytes.clone(),
             items: self.items.clone(),
             depth: self.depth.clone(),
@@ -127,27 +126,27 @@ impl Meter {
         }
     }
 
-    /// Counts what a fork of this meter has used.
+    /// Takes over the count of a fork of this meter.
     pub(crate) fn rejoin(&self, fork: &Self) {
         self.fuel.set(fork.fuel.get());
-        self.look.set(fork.look.get());
+        self.next_check.set(fork.next_check.get());
         self.bytes.set(fork.bytes.get());
         self.items.set(fork.items.get());
     }
 
     /// Charges for work done or about to be done.
     #[inline]
-    pub(crate) fn burn(&self, fuel: u64) -> Outcome<()> {
+    pub(crate) fn burn(&self, fuel: u64) -> ExprResult<()> {
         let used = self.fuel.get().saturating_add(fuel);
         self.fuel.set(used);
-        if used < self.look.get() {
+        if used < self.next_check.get() {
             return Ok(());
         }
-        self.look_up(used)
+        self.check_limits(used)
     }
 
     #[cold]
-    fn look_up(&self, used: u64) -> Outcome<()> {
+    fn check_limits(&self, used: u64) -> ExprResult<()> {
         if used > self.limits.fuel {
             let fuel = self.limits.fuel;
             return Err(Flaw::new(
@@ -162,16 +161,16 @@ impl Meter {
         {
             return Err(Flaw::new("L0005", "the expression ran past its deadline"));
         }
-        // Past the last look the limit itself is next: the comparison in `burn` is "less than".
-        self.look.set(
-            used.saturating_add(FUEL_PER_LOOK)
+        // After the last check the limit itself is next: the comparison in `burn` is "less than".
+        self.next_check.set(
+            used.saturating_add(FUEL_PER_CLOCK_CHECK)
                 .min(self.limits.fuel.saturating_add(1)),
         );
         Ok(())
     }
 
-    /// Charges for text about to be made, before it is made.
-    pub(crate) fn text(&self, bytes: usize) -> Outcome<()> {
+    /// Charges for text before it is made.
+    pub(crate) fn text(&self, bytes: usize) -> ExprResult<()> {
         let total = self.bytes.get().saturating_add(bytes as u64);
         self.bytes.set(total);
         if total > self.limits.bytes {
@@ -184,9 +183,9 @@ impl Meter {
         self.burn(bytes as u64 / 16)
     }
 
-    /// Charges for items or fields about to be made, before they are made.
+    /// Charges for items or fields before they are made.
     #[inline]
-    pub(crate) fn items(&self, items: usize) -> Outcome<()> {
+    pub(crate) fn items(&self, items: usize) -> ExprResult<()> {
         let total = self.items.get().saturating_add(items as u64);
         self.items.set(total);
         if total > self.limits.items {
@@ -199,20 +198,22 @@ impl Meter {
         self.burn(items as u64)
     }
 
-    /// Goes one level deeper; [`Meter::leave`] comes back up.
+    /// Goes one level deeper; [`Meter::leave`] goes back up.
     #[inline]
-    pub(crate) fn enter(&self) -> Outcome<()> {
+    pub(crate) fn enter(&self) -> ExprResult<()> {
         let depth = self.depth.get() + 1;
-        if depth > self.limits.depth || self.stack.get().abs_diff(stack_mark()) > STACK_BYTES_MAX {
+        if depth > self.limits.depth
+            || self.stack.get().abs_diff(stack_position()) > STACK_BYTES_MAX
+        {
             return Err(too_deep());
         }
         self.depth.set(depth);
         self.burn(1)
     }
 
-    /// Whether the stack has room for a compiler.
-    pub(crate) fn room_to_compile(&self) -> Outcome<()> {
-        match self.stack.get().abs_diff(stack_mark()) > STACK_BYTES_MAX / 4 {
+    /// Checks that the stack has room for the compiler.
+    pub(crate) fn check_compile_stack(&self) -> ExprResult<()> {
+        match self.stack.get().abs_diff(stack_position()) > STACK_BYTES_MAX / 4 {
             true => Err(too_deep()),
             false => Ok(()),
         }
@@ -226,7 +227,7 @@ impl Meter {
 
 #[cold]
 pub(crate) fn too_deep() -> Box<Flaw> {
-    Flaw::new("L0002", "the expression nests too deep")
+    Flaw::new("L0002", "the expression is nested too deeply")
 }
 
 #[cold]
@@ -235,9 +236,9 @@ pub(crate) fn too_nested() -> Box<Flaw> {
     Flaw::new("L0006", message)
 }
 
-/// Roughly where the stack is now.
+/// The approximate stack position.
 #[inline(always)]
-pub(crate) fn stack_mark() -> usize {
+pub(crate) fn stack_position() -> usize {
     let mark = 0u8;
     std::ptr::from_ref(&mark) as usize
 }

@@ -1,7 +1,7 @@
-//! Numbers and dates as text, driven by pictures: pure functions the expression languages share.
+//! Numbers and dates as text, controlled by pictures: pure functions that both languages share.
 //!
-//! Everything here is total: any number, any picture, any text gives a result or a [`TextError`] in
-//! time and memory proportional to what came in.
+//! Every function is total: any number, picture or text gives a result or a [`TextError`] in time
+//! and memory proportional to its input.
 
 use crate::value::Value;
 
@@ -9,10 +9,10 @@ pub(crate) mod date;
 pub(crate) mod integer;
 pub(crate) mod number;
 
-/// How much of a user's text a message repeats.
+/// Characters of a user's text that a message repeats.
 const SHOWN_CHARS_MAX: usize = 40;
 
-/// Why a picture or a text could not be used; the codes are those of the JSONata reference.
+/// Why a picture or a text was rejected; the codes are those of the JSONata reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TextError {
     pub(crate) code: &'static str,
@@ -40,8 +40,8 @@ impl TextError {
     }
 }
 
-/// A user's text for a message: quoted by the caller, cut short here.
-fn shown(text: &str) -> String {
+/// A user's text for a message, truncated; the caller adds quotes.
+fn truncated(text: &str) -> String {
     let mut short: String = text.chars().take(SHOWN_CHARS_MAX).collect();
     if short.len() < text.len() {
         short.push('…');

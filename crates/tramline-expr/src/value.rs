@@ -1,16 +1,16 @@
-//! The JSON value that everything shares: cloning it is counting a reference, never copying.
+//! The JSON value that everything shares: a clone increments a reference count and copies nothing.
 
 use std::fmt;
 use std::sync::Arc;
 
+mod json;
 mod map;
 mod number;
-mod serial;
 
 pub use map::Map;
 pub use number::Number;
 
-/// Text that is cheap to clone: up to 23 bytes stand inline, longer text is shared.
+/// Text that is cheap to clone: up to 23 bytes are stored inline, longer text is shared.
 pub type Str = smol_str::SmolStr;
 
 /// A JSON value whose arrays and objects are shared between all its clones.
@@ -21,23 +21,23 @@ pub enum Value {
     Null,
     /// JSON `true` or `false`.
     Bool(bool),
-    /// A number; whole numbers of 64 bits stay exact.
+    /// A number; 64-bit integers stay exact.
     Number(Number),
     /// Text.
     String(Str),
     /// A list, shared between clones.
     Array(Arc<Vec<Value>>),
-    /// An object with its keys in the order they were first set, shared between clones.
+    /// An object with its keys in insertion order, shared between clones.
     Object(Arc<Map>),
 }
 
 impl Value {
-    /// Makes an array of the values given.
+    /// Builds an array from these values.
     pub fn array(items: impl IntoIterator<Item = Value>) -> Self {
         Self::Array(Arc::new(items.into_iter().collect()))
     }
 
-    /// Makes an object of the pairs given; of equal keys the last value stays.
+    /// Builds an object from these pairs; for duplicate keys the last value wins.
     pub fn object<K: Into<Str>>(pairs: impl IntoIterator<Item = (K, Value)>) -> Self {
         Self::Object(Arc::new(
             pairs
@@ -47,17 +47,17 @@ impl Value {
         ))
     }
 
-    /// The value under `key`, where this is an object that has it.
+    /// The value under `key`, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
     }
 
-    /// The value at `index`, where this is an array that long.
+    /// The value at `index`, if this is an array of that length.
     pub fn at(&self, index: usize) -> Option<&Value> {
         self.as_array()?.get(index)
     }
 
-    /// The text, where this is a string.
+    /// The text, if this is a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -65,7 +65,7 @@ impl Value {
         }
     }
 
-    /// The truth value, where this is a boolean.
+    /// The truth value, if this is a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(truth) => Some(*truth),
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// The number as a double, where this is a number.
+    /// The number as a double, if this is a number.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(number.as_f64()),
@@ -81,7 +81,7 @@ impl Value {
         }
     }
 
-    /// The number, where this is a whole number that 64 signed bits hold.
+    /// The number, if this is an integer that fits `i64`.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Number(number) => number.as_i64(),
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// The number, where this is a whole number that 64 unsigned bits hold.
+    /// The number, if this is an integer that fits `u64`.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
             Self::Number(number) => number.as_u64(),
@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// The items, where this is an array.
+    /// The items, if this is an array.
     pub fn as_array(&self) -> Option<&[Value]> {
         match self {
             Self::Array(items) => Some(items),
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// The map, where this is an object.
+    /// The map, if this is an object.
     pub fn as_object(&self) -> Option<&Map> {
         match self {
             Self::Object(map) => Some(map),
@@ -118,7 +118,7 @@ impl Value {
         matches!(self, Self::Null)
     }
 
-    /// What JSON calls this kind of value, with its article: for messages.
+    /// The JSON type with its article, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",

@@ -1,4 +1,4 @@
-//! Explanations: the value of every operand, and of what an error was made of.
+//! Explanations: the value of every operand, also of a failed evaluation.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking
 

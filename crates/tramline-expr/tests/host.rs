@@ -1,5 +1,5 @@
-//! Host functions: found when compiling, called when evaluating, and never in the way of the user's
-//! own names.
+//! Host functions: found when compiling, called when evaluating, and shadowed by the user's own
+//! names.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking
 
@@ -97,7 +97,7 @@ fn all_places_are_listed() {
 }
 
 #[test]
-fn the_clock_stands_still() {
+fn the_clock_does_not_move_during_an_evaluation() {
     assert_eq!(
         evaluate("$millis() = $millis()").unwrap(),
         Some(Value::from(true))
@@ -144,4 +144,15 @@ fn results_share_the_input() {
         panic!("both hold the array");
     };
     assert!(std::sync::Arc::ptr_eq(before, after));
+}
+
+#[test]
+fn the_right_side_of_apply_is_evaluated_once() {
+    let host = Recorder::default();
+    let expression = Expression::compile("1 ~> ($seven(); 2)", &FUNCTIONS).unwrap();
+    let error = expression
+        .evaluate(&Value::Null, &host, &Limits::default())
+        .unwrap_err();
+    assert_eq!(error.code.as_str(), "T2006");
+    assert_eq!(host.calls.borrow().len(), 1);
 }

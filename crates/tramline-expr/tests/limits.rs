@@ -1,4 +1,4 @@
-//! Expressions made to bring a server down: each must end in a value or a coded error, on a 2 MiB
+//! Expressions meant to bring a server down: each must end in a value or a coded error, on a 2 MiB
 //! stack, in bounded time.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking
@@ -16,13 +16,13 @@ fn on_small_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -
         .unwrap()
 }
 
-/// The code that an expression ends in; none if it ends in a value.
+/// The error code that an expression ends in; `None` if it ends in a value.
 fn code_of(source: &str, input: &Value, limits: &Limits) -> Option<String> {
     let outcome = Expression::compile(source, &HostFunctions::none())
         .and_then(|expression| expression.evaluate(input, &NoHost, limits));
     let error = outcome.err()?;
     if error.code.starts_with('L') {
-        assert!(error.span.is_some(), "{source:.80}: {error} has no place");
+        assert!(error.span.is_some(), "{source:.80}: {error} has no span");
     }
     Some(error.code.to_string())
 }

@@ -1,7 +1,7 @@
-//! Expressions of the official suite, damaged at random: whatever comes of them, it comes in
-//! bounded time and without a panic, on a 2 MiB stack.
+//! Expressions of the official suite, damaged at random: every outcome must come in bounded time
+//! and without a panic, on a 2 MiB stack.
 //!
-//! `TRAMLINE_MUTATIONS` sets how many (10,000 otherwise), `TRAMLINE_SEED` which ones.
+//! `TRAMLINE_MUTATIONS` sets the number (default 10,000), `TRAMLINE_SEED` the random seed.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tramline_expr::{ExprError, Expression, HostFunctions, Limits, NoHost, Value};
 
-/// What an evaluation may take before it must end; twice that is a failure.
+/// The deadline of an evaluation; taking twice as long is a failure.
 const DEADLINE: Duration = Duration::from_millis(500);
 
 const PIECES: &[&str] = &[
@@ -78,10 +78,10 @@ const PIECES: &[&str] = &[
     "\u{0}",
 ];
 
-/// A small generator of pseudo-random numbers (xorshift64*).
-struct Dice(u64);
+/// A small pseudo-random number generator (xorshift64*).
+struct Mutator(u64);
 
-impl Dice {
+impl Mutator {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -98,7 +98,7 @@ impl Dice {
     }
 }
 
-fn mutate(dice: &mut Dice, sources: &[String]) -> String {
+fn mutate(dice: &mut Mutator, sources: &[String]) -> String {
     let mut source = sources[dice.roll(sources.len())].clone();
     for _ in 0..1 + dice.roll(3) {
         let (a, b) = (dice.place(&source), dice.place(&source));
@@ -116,7 +116,7 @@ fn mutate(dice: &mut Dice, sources: &[String]) -> String {
                 source.insert_str(to, &piece);
             }
         }
-        // Sources that keep growing would only test the same thing for longer.
+        // Larger sources would only test the same thing for longer.
         source.truncate(source.floor_char_boundary(4_000));
     }
     source
@@ -144,9 +144,9 @@ fn sources(groups: &Path) -> Vec<String> {
     sources
 }
 
-type Ended = Result<Result<Option<Value>, ExprError>, ExprError>;
+type CompileOutcome = Result<Result<Option<Value>, ExprError>, ExprError>;
 
-fn timed(source: &str, input: &Value) -> (Ended, Duration) {
+fn timed(source: &str, input: &Value) -> (CompileOutcome, Duration) {
     let started = Instant::now();
     let limits = Limits {
         deadline: Some(started + DEADLINE),
@@ -158,13 +158,13 @@ fn timed(source: &str, input: &Value) -> (Ended, Duration) {
 }
 
 fn run(count: usize, seed: u64, sources: &[String], input: &Value) {
-    let mut dice = Dice(seed | 1);
+    let mut dice = Mutator(seed | 1);
     let mut ends = [0usize; 3];
     let mut worst = (Duration::ZERO, String::new());
     for _ in 0..count {
         let source = mutate(&mut dice, sources);
         let (outcome, mut took) = timed(&source, input);
-        // A test machine is busy with other things, which only ever adds: who is late runs again.
+        // Other load on the machine only ever adds time, so a late evaluation runs once more.
         if took > DEADLINE {
             took = took.min(timed(&source, input).1);
         }
@@ -182,7 +182,7 @@ fn run(count: usize, seed: u64, sources: &[String], input: &Value) {
         assert!(took < DEADLINE * 2, "took {took:?}: {source}");
     }
     println!(
-        "{} do not compile, {} end in an error, {} in a value",
+        "{} do not compile, {} end in an error, {} end in a value",
         ends[0], ends[1], ends[2]
     );
     let (took, source) = worst;
@@ -202,7 +202,7 @@ fn damaged_expressions() {
             std::env::var_os("CI").is_none(),
             "the JSONata suite is missing"
         );
-        println!("not run: there is no JSONata suite here");
+        println!("skipped: the JSONata suite is missing");
         return;
     }
     let number = |name: &str| {

@@ -4,9 +4,9 @@
 
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
 
-/// Expression, input, and what the reference gives for them.
+/// Expression, input, and the result of the reference.
 const SAME: &[(&str, &str, &str)] = &[
-    // A function that ends in calling a built-in hands on a sequence of one as it is.
+    // A function that ends in calling a built-in returns a sequence of one unchanged.
     (
         "$map([1,2], function($x){ $filter([1,2,3], function($y){ $y = $x }) })",
         "null",
@@ -22,7 +22,7 @@ const SAME: &[(&str, &str, &str)] = &[
         "null",
         r#"[["a"],["a"]]"#,
     ),
-    // What follows ?? and ?: reaches to the end.
+    // The right side of ?? and ?: extends to the end.
     ("missing ?? a ? 1 : 2", r#"{"a": true}"#, "1"),
     ("a ?: 0 ? 1 : 2", r#"{"a": 5}"#, "5"),
     // Nested arrays are flattened step by step, single results once more.
@@ -36,7 +36,7 @@ const SAME: &[(&str, &str, &str)] = &[
     ("a.[1]", r#"{"a": [1, 2]}"#, "[[1],[1]]"),
     ("$spread([{'a': 1}])", "null", r#"[{"a":1}]"#),
     ("$string(5890840712243076)", "null", r#""5890840712243076""#),
-    // What is not a number is a value, which JSON writes as null.
+    // NaN is a value, which JSON writes as null.
     ("$parseInteger('x', '0') != 1", "null", "true"),
     ("$string([$parseInteger('x', '0')])", "null", r#""[null]""#),
     ("$boolean($parseInteger('x', '0'))", "null", "false"),
@@ -54,29 +54,29 @@ const SAME: &[(&str, &str, &str)] = &[
         "null",
         r#""-NaN.00""#,
     ),
-    // An array among the values of `*` leaves an array, whatever its size.
+    // If an array is among the values of `*`, the result is an array of any size.
     ("*", r#"{"a": [1]}"#, "[1]"),
     ("*", r#"{"a": [], "b": 2}"#, "[2]"),
     ("*", r#"{"a": 1}"#, "1"),
-    // Terms of an order-by are made when items are compared.
+    // Terms of an order-by are evaluated when items are compared.
     ("[3]^($error('x'))", "null", "3"),
     ("[3,1,2]^($parseInteger('x', '0'))", "null", "[2,1,3]"),
-    // No parent is sought from within `~>`.
+    // No parent is resolved from within `~>`.
     ("a.b.[% ~> $keys, %.b]", r#"{"a": {"b": 1}}"#, "1"),
-    // A test that refuses nothing at all ends the tests.
+    // The first test that rejects ends the tests, even on undefined.
     ("[(missing)[false][$error('x')], 1]", "null", "[1]"),
     ("[missing[false][$error('x')], 1]", "null", "[1]"),
-    // A filter on an array that a path starts from.
+    // A filter on an array at the start of a path.
     ("[1, 2, 3][$ > 1].($)", "null", "[2,3]"),
     ("[[1, 2], 3][0].($)", "null", "[1,2]"),
     ("[[1, 2][false].(1), 3]", "null", "[3]"),
     ("[[][0].(1), 3]", "null", "[3]"),
-    // Fractions of places.
+    // Fractional positions.
     ("$substring('abcdef', -3.9, 2.5)", "null", r#""d""#),
     ("$substring('abcdef', -5.5, 4)", "null", r#""bcd""#),
     ("$substring('abcdef', -6.5)", "null", r#""abcdef""#),
     ("$substring('abcdef', 1.5, 1.6)", "null", r#""bc""#),
-    // Sums of what the last step reckons.
+    // Sums of what the last step calculates.
     (
         "$sum(a.(b * c))",
         r#"{"a": [{"b": 2, "c": 3}, {"b": 4}, {"b": 1, "c": 1}]}"#,
@@ -108,7 +108,7 @@ const FAILING: &[(&str, &str, Option<usize>)] = &[
     ("1 +", "S0207", Some(3)),
     ("missing[$number('x')]", "D3030", Some(16)),
     ("missing[true][$number('x')]", "D3030", Some(22)),
-    // The reference names no place here.
+    // The reference reports no position here.
     ("5 ~> |$|{'x': 1}|", "T0410", Some(4)),
     ("[1, 2][1 / 0]", "D1001", Some(10)),
     ("[1, 2] ~> |$|{'x': $error('e')}|", "D3137", Some(26)),

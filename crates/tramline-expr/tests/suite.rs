@@ -1,7 +1,7 @@
 //! The official JSONata test suite, with exact error codes.
 //!
 //! The suite is read from `TRAMLINE_SHARED` (by default the directory `shared` beside the
-//! workspace). Where it is missing the test says so and passes, except in CI.
+//! workspace). If it is missing, the test prints that and passes, except in CI, where it fails.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tramline_expr::{Expression, HostFunctions, Limits, Map, NoHost, Value};
 
-/// Cases that must pass: all but the two that need half of a surrogate pair.
+/// Number of cases that must pass: all but the two that need half of a surrogate pair.
 const PASSING_MIN: usize = 1_684;
 
 fn suite() -> Option<PathBuf> {
@@ -25,7 +25,8 @@ fn suite() -> Option<PathBuf> {
 
 fn read(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap();
-    // Some cases hold half of a surrogate pair, which no Rust string can: U+FFFD stands for it.
+    // Some cases contain half of a surrogate pair, which a Rust string cannot hold: replaced by
+    // U+FFFD.
     Value::from_json(&text).unwrap_or_else(|_| {
         let text = text
             .replace("\\uD800", "\\uFFFD")
@@ -34,13 +35,13 @@ fn read(path: &Path) -> Value {
     })
 }
 
-struct Case {
+struct SuiteCase {
     name: String,
     data: Map,
     source: String,
 }
 
-fn cases(suite: &Path) -> Vec<Case> {
+fn cases(suite: &Path) -> Vec<SuiteCase> {
     let mut cases = Vec::new();
     let mut groups: Vec<_> = fs::read_dir(suite.join("groups"))
         .unwrap()
@@ -76,7 +77,7 @@ fn cases(suite: &Path) -> Vec<Case> {
                     }
                     (None, None) => panic!("{name} has no expression"),
                 };
-                cases.push(Case {
+                cases.push(SuiteCase {
                     name: format!("{name}#{at}"),
                     data,
                     source,
@@ -87,7 +88,7 @@ fn cases(suite: &Path) -> Vec<Case> {
     cases
 }
 
-fn run(case: &Case, datasets: &BTreeMap<String, Value>) -> Result<(), String> {
+fn run(case: &SuiteCase, datasets: &BTreeMap<String, Value>) -> Result<(), String> {
     let input = match (case.data.get("data"), case.data.get("dataset")) {
         (Some(data), _) => Some(data),
         (None, Some(Value::String(name))) => datasets.get(name.as_str()),
@@ -159,7 +160,7 @@ fn official_suite() {
             std::env::var_os("CI").is_none(),
             "the JSONata suite is missing"
         );
-        println!("not run: there is no JSONata suite here");
+        println!("skipped: the JSONata suite is missing");
         return;
     };
     let mut datasets = BTreeMap::new();

@@ -1,11 +1,11 @@
-//! What a call costs over a bare client of the library: the same server, the same tool, in turns.
+//! Overhead of a call compared with a bare client of the library: same server, same tool, alternating.
 //!
 //! `cargo run --release -p tramline-mcp --example bench_client [calls]`, with `unruly` built.
 
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
-    reason = "a bench talks and stops"
+    reason = "a benchmark prints and may panic"
 )]
 
 use rmcp::ServiceExt;
@@ -17,14 +17,15 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tramline_core::Value;
 use tramline_core::ids::ToolName;
-use tramline_engine::seams::{Call, Tools};
-use tramline_mcp::client::{Options, Servers};
+use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_mcp::client::{ClientOptions, Servers};
 use tramline_mcp::config::read;
 
-/// Short rounds in turns, the best of which counts: on a busy machine a long one never runs alone.
+/// Number of short alternating rounds; the best one counts, because a long round never runs alone on a busy
+/// machine.
 const ROUNDS: usize = 200;
 
-/// Rounds of what takes tens of milliseconds.
+/// Number of rounds for measurements that take tens of milliseconds.
 const SLOW_ROUNDS: usize = 10;
 
 #[tokio::main]
@@ -45,7 +46,7 @@ async fn main() {
     let bare = ().serve(AsyncRwTransport::new(stdout, stdin)).await.expect("a handshake");
     let text = format!(r#"{{"servers": {{"u": {{"command": {program:?}}}}}}}"#);
     let config = read(&Value::from_json(&text).expect("JSON")).expect("a configuration");
-    let servers = Servers::new(config, Options::default());
+    let servers = Servers::new(config, ClientOptions::default());
 
     let (mut best_bare, mut best_ours) = (Duration::MAX, Duration::MAX);
     for _ in 0..ROUNDS {
@@ -71,7 +72,7 @@ async fn main() {
     servers.shutdown().await;
 }
 
-/// Many calls at once that each take 50 ms.
+/// Many concurrent calls of 50 ms each.
 async fn wide(servers: &Servers) {
     let mut best = Duration::MAX;
     for _ in 0..SLOW_ROUNDS {
@@ -88,14 +89,14 @@ async fn wide(servers: &Servers) {
     println!("50 x 50 ms    {best:?}");
 }
 
-/// From nothing to the first answer.
+/// Time from the start to the first answer.
 async fn cold(program: &PathBuf) {
     let mut best = Duration::MAX;
     for _ in 0..SLOW_ROUNDS {
         let text = format!(r#"{{"servers": {{"u": {{"command": {program:?}}}}}}}"#);
         let config = read(&Value::from_json(&text).expect("JSON")).expect("a configuration");
         let start = Instant::now();
-        let servers = Servers::new(config, Options::default());
+        let servers = Servers::new(config, ClientOptions::default());
         servers.call(echo()).await.expect("an answer");
         best = best.min(start.elapsed());
         servers.shutdown().await;
@@ -103,8 +104,8 @@ async fn cold(program: &PathBuf) {
     println!("first answer  {best:?} after the start");
 }
 
-fn echo() -> Call {
-    Call {
+fn echo() -> ToolCallRequest {
+    ToolCallRequest {
         tool: ToolName::new("u", "echo"),
         arguments: Value::object([("text", "hello".into()), ("n", 1.into())]),
         key: "run_01k9-7".into(),
@@ -115,7 +116,7 @@ fn echo() -> Call {
     }
 }
 
-/// `unruly`, beside this program.
+/// Path of `unruly`, next to this program.
 fn program() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     let target = own.parent().and_then(|folder| folder.parent());

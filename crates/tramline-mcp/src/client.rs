@@ -1,37 +1,36 @@
-//! Downstream MCP servers as [`Tools`]: started when first needed, shared by all runs, watched,
-//! and never left behind.
+//! Downstream MCP servers as [`Tools`]: started on first use, shared by all runs, supervised, and stopped with
+//! us.
 //!
-//! [`Servers`] finds the server; [`pool`] keeps one server going; [`connection`] carries one call;
-//! [`supervise`] sees to a connection's end. Whatever a server does, a call ends in a value or a
-//! [`Failure`], in bounded time and memory, and the next call has a server to go to.
+//! [`Servers`] finds the server; [`pool`] manages one server; [`connection`] carries one call; [`supervise`]
+//! handles the end of a connection. Whatever a server does, a call ends with a value or a [`Failure`], in
+//! bounded time and memory, and the next call has a server to use.
 
-mod alarms;
-mod catalog;
+mod bounded_reader;
+mod child_process;
+mod connect;
 mod connection;
-mod content;
-mod exchanges;
-mod failures;
+mod failure_marks;
 #[doc(hidden)]
 pub mod framing;
 mod handler;
-mod http;
+mod http_address;
 mod http_client;
-mod lines;
-mod open;
-mod pool;
 mod request;
+mod server;
 mod stderr;
-mod stdio;
-mod supervise;
-mod wire;
+mod stdio_transport;
+mod supervisor;
+mod timer_pool;
+mod tool_list;
+mod tool_output;
+mod wire_log;
 
 pub use connection::Era;
 
-use crate::config::{Reach, ServerConfig};
+use crate::config::{ServerConfig, ServerEndpoint};
 use async_trait::async_trait;
-use exchanges::Exchanges;
 use futures_util::future::join_all;
-use pool::Server;
+use server::SupervisedServer;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -40,149 +39,148 @@ use tokio_util::task::TaskTracker;
 use tramline_core::failure::Failure;
 use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Call, Exchange, Listed, Listing, Source, Tool, Tools};
+use tramline_engine::seams::{
+    Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
+};
+use wire_log::WireLog;
 
-/// An answer longer than this is refused: as much as the HTTP transport takes in one event, and
-/// far more than belongs in a journal.
+/// Maximum size of a server's answer, in bytes. Longer answers are rejected. This is the HTTP transport's limit
+/// for one event, and far more than belongs in a journal.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// A start takes no longer: a cold `npx` fetches packages first.
+/// How long a server may take to start: a cold `npx` downloads packages first.
 pub const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A call that keeps showing signs of progress still ends here.
+/// Maximum duration of a call, even if it keeps reporting progress.
 pub const CALL_TOTAL_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// Calls of one server at once, where its configuration does not say: more than a wide layer
-/// holds, fewer than would drown a server.
+/// Default limit on concurrent calls to one server: more than a wide layer needs, few enough not to overload a
+/// server.
 pub const MAX_CONCURRENT: u32 = 64;
 
-/// Gives the value of an environment variable.
-pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// Looks up an environment variable or a setting.
+pub type VariableLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Takes what may not be seen out of a text.
-pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
+pub use tramline_core::text::RedactText;
 
-/// Takes what may not be seen out of what a server says of a tool.
+/// Removes secrets from a tool's description. Returns `None` for a tool whose name contains a secret.
 pub type RedactTool = Arc<dyn Fn(Tool) -> Option<Tool> + Send + Sync>;
 
-/// Says why a server may not be started or reached, if so.
-pub type Permit = Arc<dyn Fn(&ServerConfig) -> Result<(), String> + Send + Sync>;
+/// Checks whether a server may be started or reached; the error says why not.
+pub type StartPermit = Arc<dyn Fn(&ServerConfig) -> Result<(), String> + Send + Sync>;
 
-/// The bounds within which servers are kept.
+/// Limits and hooks for downstream servers.
 #[derive(Clone)]
-pub struct Options {
-    /// Asked before a server is started or reached, each time.
-    pub permit: Permit,
-    /// Where `${VAR}` and the few inherited variables come from.
-    pub lookup: Lookup,
-    /// Takes secrets out of what servers write beside their answers, before any of it is cut.
-    pub redact: Redact,
-    /// Takes secrets out of what a server says of a tool, before it is kept. Nothing for a tool that
-    /// cannot be told without one.
+pub struct ClientOptions {
+    /// Called before every start of or connection to a server.
+    pub permit: StartPermit,
+    /// Source of `${VAR}` and of the few inherited variables.
+    pub lookup: VariableLookup,
+    /// Removes secrets from stderr, wire logs and failures before they are truncated.
+    pub redact: RedactText,
+    /// Removes secrets from tool descriptions before they are stored. Returns `None` for a tool that cannot be
+    /// shown.
     pub redact_tool: RedactTool,
-    /// How long a handshake may take, and then a listing.
+    /// Time limit for the handshake, and again for the tool listing.
     pub start_timeout: Duration,
-    /// After a call that timed out, how long the server has to show that it still answers.
+    /// After a call timed out, how long the server has to answer a ping.
     pub ping_timeout: Duration,
-    /// The longest answer.
+    /// Maximum size of an answer, in bytes.
     pub answer_bytes_max: usize,
-    /// How many of the latest requests are kept with their answers, for whoever looks into a call.
-    pub exchanges: usize,
-    /// The longest call, however much progress it shows.
+    /// How many recent requests and answers are kept for inspecting a call.
+    pub wire_log_size: usize,
+    /// Maximum duration of a call, even if it keeps reporting progress.
     pub call_total_max: Duration,
-    /// Calls of one server at once, where its configuration does not say.
+    /// Limit on concurrent calls to a server whose configuration sets none.
     pub max_concurrent: u32,
-    /// The wait before the first restart after a fall; it doubles with each fall in a row.
-    pub rest_first: Duration,
-    /// The longest wait before a restart.
-    pub rest_max: Duration,
-    /// A server that has lived so long starts counting its falls anew.
+    /// Backoff before the first restart after a crash; doubles with each consecutive crash.
+    pub backoff_first: Duration,
+    /// Maximum backoff before a restart.
+    pub backoff_max: Duration,
+    /// A server that has run this long resets its crash count.
     pub stable_after: Duration,
-    /// How long a child may take to end itself once its stdin is closed.
+    /// How long a child may take to exit after its stdin is closed.
     pub stop_grace: Duration,
 }
 
-impl Default for Options {
+impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             permit: Arc::new(|_| Ok(())),
             lookup: Arc::new(|name| std::env::var(name).ok()),
-            redact: Arc::new(str::to_owned),
+            redact: RedactText::default(),
             redact_tool: Arc::new(Some),
             start_timeout: START_TIMEOUT,
             ping_timeout: Duration::from_secs(5),
             answer_bytes_max: ANSWER_BYTES_MAX,
-            exchanges: 0,
+            wire_log_size: 0,
             call_total_max: CALL_TOTAL_MAX,
             max_concurrent: MAX_CONCURRENT,
-            rest_first: Duration::from_millis(100),
-            rest_max: Duration::from_secs(30),
+            backoff_first: Duration::from_millis(100),
+            backoff_max: Duration::from_secs(30),
             stable_after: Duration::from_secs(30),
             stop_grace: Duration::from_millis(1_500),
         }
     }
 }
 
-/// How one server is.
+/// State of one server.
 #[derive(Clone, Debug)]
-pub struct Status {
+pub struct ServerStatus {
     /// Its name in the configuration.
     pub server: Str,
-    /// Where it stands.
-    pub state: State,
+    /// What it is doing.
+    pub state: ServerState,
 }
 
-/// Where a server stands.
+/// Lifecycle state of a server.
 #[derive(Clone, Debug)]
-pub enum State {
-    /// Nothing has needed it yet, or it was stopped for want of use.
+pub enum ServerState {
+    /// Not used yet, or stopped because it was idle.
     NotStarted,
-    /// The configuration says not to start it.
+    /// Disabled in the configuration.
     Disabled,
-    /// It is being started.
+    /// Starting.
     Starting {
-        /// For how long.
+        /// Time in this state.
         since: Duration,
     },
-    /// It takes calls.
+    /// Accepting calls.
     Ready {
-        /// Its process, if it is a child.
+        /// Process id, if the server is a child process.
         pid: Option<u32>,
-        /// How many tools it lists.
+        /// Number of tools it lists.
         tools: usize,
-        /// Which protocol it speaks.
+        /// The handshake in use.
         era: Era,
-        /// For how long.
+        /// Time in this state.
         since: Duration,
     },
-    /// It fell, or could not be started.
+    /// Crashed, or failed to start.
     BackingOff {
-        /// When it may be tried again; it is, at the next call after that.
+        /// Time until the next call may try again.
         retry_in: Duration,
         /// What happened.
         failure: Failure,
     },
 }
 
-/// All configured servers. Dropping this stops them; [`Servers::shutdown`] also waits for that.
+/// All configured servers. Dropping this stops them; [`Servers::shutdown`] also waits until they have stopped.
 pub struct Servers {
-    servers: RwLock<BTreeMap<Str, Arc<Server>>>,
-    options: Arc<Options>,
-    exchanges: Arc<Exchanges>,
+    servers: RwLock<BTreeMap<Str, Arc<SupervisedServer>>>,
+    options: Arc<ClientOptions>,
+    wire_log: Arc<WireLog>,
     closing: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Servers {
-    /// The servers of these configurations; none is started yet. Of two with one name the later
-    /// stays.
-    pub fn new(configs: impl IntoIterator<Item = ServerConfig>, options: Options) -> Self {
+    /// Creates the servers of these configurations without starting them. If a name occurs twice, the later
+    /// configuration wins.
+    pub fn new(configs: impl IntoIterator<Item = ServerConfig>, options: ClientOptions) -> Self {
         let servers = Self {
             servers: RwLock::default(),
-            exchanges: Arc::new(Exchanges::new(
-                options.exchanges,
-                Arc::clone(&options.redact),
-            )),
+            wire_log: Arc::new(WireLog::new(options.wire_log_size, options.redact.clone())),
             options: Arc::new(options),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -191,8 +189,8 @@ impl Servers {
         servers
     }
 
-    /// Has the servers of these configurations from now on. One whose configuration is the same
-    /// goes on as it is; one that is gone or changed is stopped when its calls have ended.
+    /// Replaces the configurations. A server whose configuration is unchanged keeps running; one that was
+    /// removed or changed is stopped when its calls have ended.
     pub fn replace(&self, configs: impl IntoIterator<Item = ServerConfig>) {
         let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut *servers);
@@ -202,8 +200,8 @@ impl Servers {
             let kept = same.then(|| before.remove(&name)).flatten();
             let server = kept.unwrap_or_else(|| {
                 let (options, closing) = (self.options.clone(), self.closing.child_token());
-                let kept = Arc::clone(&self.exchanges);
-                Arc::new(Server::new(
+                let kept = Arc::clone(&self.wire_log);
+                Arc::new(SupervisedServer::new(
                     config,
                     options,
                     kept,
@@ -219,15 +217,15 @@ impl Servers {
         }
     }
 
-    /// One server's tools, or why it cannot be asked; nothing where there is no such server.
-    pub async fn list_of(&self, server: &str) -> Option<Result<Vec<Arc<Tool>>, Failure>> {
-        let found = self.read().get(server).cloned()?;
-        Some(found.listed().await.map(|tools| tools.to_vec()))
+    /// Lists one server's tools, or returns why it cannot be asked; `None` if there is no such server.
+    pub async fn list_tools_of(&self, server: &str) -> Option<Result<Vec<Arc<Tool>>, Failure>> {
+        let found = self.servers_read().get(server).cloned()?;
+        Some(found.list_tools().await.map(|tools| tools.to_vec()))
     }
 
-    /// How all servers are configured now.
+    /// The current configurations of all servers.
     pub fn configs(&self) -> Vec<ServerConfig> {
-        let servers = self.read();
+        let servers = self.servers_read();
         servers
             .values()
             .map(|server| server.config().clone())
@@ -236,38 +234,41 @@ impl Servers {
 
     /// The names of all servers.
     pub fn names(&self) -> Vec<Str> {
-        self.read().keys().cloned().collect()
+        self.servers_read().keys().cloned().collect()
     }
 
-    /// How a server is reached, as telemetry names it; nothing where there is no such server.
+    /// The transport of a server, as telemetry names it; `None` if there is no such server.
     pub fn transport(&self, server: &str) -> Option<&'static str> {
-        Some(match self.read().get(server)?.config().reach {
-            Reach::Stdio { .. } => "pipe",
-            Reach::Http { .. } => "tcp",
+        Some(match self.servers_read().get(server)?.config().reach {
+            ServerEndpoint::Stdio { .. } => "pipe",
+            ServerEndpoint::Http { .. } => "tcp",
         })
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Str, Arc<Server>>> {
+    fn servers_read(&self) -> RwLockReadGuard<'_, BTreeMap<Str, Arc<SupervisedServer>>> {
         self.servers.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops every server and waits until no child is left. Calls that run or come later fail.
+    /// Stops every server and waits until no child process is left. Running and later calls fail.
     pub async fn shutdown(&self) {
         self.closing.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }
 
-    /// How each server is, in the order of their names.
-    pub fn status(&self) -> Vec<Status> {
-        self.read().values().map(|server| server.status()).collect()
+    /// The state of each server, sorted by name.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        self.servers_read()
+            .values()
+            .map(|server| server.status())
+            .collect()
     }
 
-    fn server(&self, name: &ToolName) -> Result<Arc<Server>, Failure> {
-        let servers = self.read();
+    fn server(&self, name: &ToolName) -> Result<Arc<SupervisedServer>, Failure> {
+        let servers = self.servers_read();
         servers.get(&name.server).cloned().ok_or_else(|| {
             let says = format!("no server `{}` is configured", name.server);
-            catalog::unknown(says, &name.server, servers.keys().map(Str::as_str))
+            tool_list::unknown(says, &name.server, servers.keys().map(Str::as_str))
         })
     }
 }
@@ -281,35 +282,38 @@ impl Drop for Servers {
 #[async_trait]
 impl Tools for Servers {
     fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
-        self.read().get(&name.server)?.catalog().get(&name.tool)
+        self.servers_read()
+            .get(&name.server)?
+            .tools()
+            .get(&name.tool)
     }
 
     async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure> {
         self.server(name)?.find(name).await
     }
 
-    async fn list(&self) -> Vec<Listing> {
-        let servers: Vec<_> = self.read().values().cloned().collect();
-        let listings = servers.iter().map(async |server| Listing {
+    async fn list(&self) -> Vec<ServerTools> {
+        let servers: Vec<_> = self.servers_read().values().cloned().collect();
+        let listings = servers.iter().map(async |server| ServerTools {
             server: server.name().clone(),
-            tools: server.listed().await.map(|tools| tools.to_vec()),
+            tools: server.list_tools().await.map(|tools| tools.to_vec()),
         });
         join_all(listings).await
     }
 
-    fn sources(&self) -> Vec<Source> {
-        let servers = self.read();
+    fn sources(&self) -> Vec<ServerSource> {
+        let servers = self.servers_read();
         servers.values().map(|server| server.source()).collect()
     }
 
-    async fn ask(&self, server: &str) -> Option<Listed> {
-        let found = self.read().get(server).cloned()?;
-        Some(found.listed().await)
+    async fn list_server(&self, server: &str) -> Option<ListedTools> {
+        let found = self.servers_read().get(server).cloned()?;
+        Some(found.list_tools().await)
     }
 
     fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange> {
         let stderr = self.server(name).ok().map(|server| server.stderr());
-        let kept = self.exchanges.find(key);
+        let kept = self.wire_log.find(key);
         if kept.is_none() && stderr.as_ref().is_none_or(Vec::is_empty) {
             return None;
         }
@@ -321,7 +325,7 @@ impl Tools for Servers {
         })
     }
 
-    async fn call(&self, call: Call) -> Result<Value, Failure> {
+    async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure> {
         self.server(&call.tool)?.call(call).await
     }
 }

@@ -1,8 +1,8 @@
-//! What a configuration says about downstream servers: plain data, secrets still unexpanded.
+//! Configuration of downstream servers: plain data, with secrets not yet expanded.
 //!
-//! The shapes are those that MCP clients share: `{"mcpServers": {…}}`, VS Code's `servers`, and the
-//! same two keys in a graph file. `${VAR}` stays as written until a server is started, so that
-//! no secret stands in a configuration, a log or a journal.
+//! Accepts the shapes that MCP clients share: `{"mcpServers": {…}}`, VS Code's `servers`, and the same two keys
+//! in a graph file. `${VAR}` stays as written until a server is started, so that no secret ends up in a
+//! configuration, a log or a journal.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,52 +13,52 @@ use tramline_core::Str;
 mod expand;
 mod read;
 
-pub use expand::{SETTING, Unset, expand, unset};
+pub use expand::{SETTING_PREFIX, UnsetVariable, expand, unset_message};
 pub use read::{read, read_servers};
 
-/// How one downstream server is started or reached.
+/// How to start or reach one downstream server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerConfig {
-    /// The name that graphs call it by.
+    /// The name that graphs use in `server:tool`.
     pub name: Str,
-    /// Where it is.
-    pub reach: Reach,
-    /// Which era of the protocol to speak.
+    /// The program to start or the address to call.
+    pub reach: ServerEndpoint,
+    /// Which handshake to use.
     #[serde(default)]
     pub protocol: Protocol,
-    /// No call of this server waits longer for an answer or a sign of progress.
+    /// How long a call waits for an answer or a progress notification, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// How many calls may run at once.
+    /// Limit on concurrent calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrent: Option<u32>,
-    /// Stop it when nothing has called it for so long; it starts again at the next call.
+    /// Stop the server after this many milliseconds without a call; the next call starts it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_timeout_ms: Option<u64>,
-    /// Kept in the configuration but not to be started.
+    /// If true, the server is never started.
     #[serde(default)]
     pub disabled: bool,
 }
 
 impl ServerConfig {
-    /// The settings that it names.
+    /// The settings that the configuration references.
     pub fn settings(&self) -> Vec<Str> {
         let named = self.references().into_iter();
-        let settings = named.filter_map(|name| name.strip_prefix(SETTING).map(Str::from));
+        let settings = named.filter_map(|name| name.strip_prefix(SETTING_PREFIX).map(Str::from));
         settings.collect()
     }
 
-    /// The variables of our environment that it names.
+    /// The environment variables that the configuration references.
     pub fn variables(&self) -> Vec<Str> {
         let named = self.references().into_iter();
-        let variables = named.filter(|name| !name.starts_with(SETTING));
+        let variables = named.filter(|name| !name.starts_with(SETTING_PREFIX));
         variables.map(Str::from).collect()
     }
 
-    /// Everything that stands in `${…}`.
+    /// Every name used in `${…}`.
     fn references(&self) -> std::collections::BTreeSet<String> {
         let texts: Vec<&str> = match &self.reach {
-            Reach::Stdio {
+            ServerEndpoint::Stdio {
                 command,
                 args,
                 env,
@@ -71,7 +71,7 @@ impl ServerConfig {
                     .map(String::as_str);
                 all.chain([command.as_str()]).collect()
             }
-            Reach::Http { url, headers, .. } => {
+            ServerEndpoint::Http { url, headers, .. } => {
                 let all = headers.values().map(String::as_str);
                 all.chain([url.as_str()]).collect()
             }
@@ -82,7 +82,7 @@ impl ServerConfig {
                 named.borrow_mut().insert(name.to_owned());
                 Some(String::new())
             };
-            // Every name has a value here, so nothing is unset.
+            // The lookup returns a value for every name, so this cannot fail.
             let _ = expand(text, &noted);
         }
         named.into_inner()
@@ -92,18 +92,18 @@ impl ServerConfig {
 /// A program to start or an address to call.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Reach {
-    /// A child process that speaks over its standard streams.
+pub enum ServerEndpoint {
+    /// A child process that speaks MCP over stdin and stdout.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         #[serde(default)]
         args: Vec<String>,
-        /// Set in its environment, beside the few variables that every child gets.
+        /// Environment variables set in addition to the few that every child inherits.
         #[serde(default)]
         env: BTreeMap<String, String>,
-        /// Where it runs.
+        /// Its working directory.
         #[serde(default)]
         cwd: Option<String>,
     },
@@ -114,28 +114,28 @@ pub enum Reach {
         /// Sent with every request.
         #[serde(default)]
         headers: BTreeMap<String, String>,
-        /// The configuration says `sse`: the server may speak only the transport of 2024.
+        /// The configuration says `sse`: the server may support only the 2024-11-05 HTTP+SSE transport.
         #[serde(default)]
         sse: bool,
     },
 }
 
-/// Which handshake a server understands.
+/// Which handshake a server supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// `initialize`, as up to 2025-11-25.
+    /// `initialize`, used up to protocol version 2025-11-25.
     Legacy,
-    /// `server/discover`, from 2026-07-28 on.
+    /// `server/discover`, used since protocol version 2026-07-28.
     Modern,
-    /// Found out at the first start and remembered.
+    /// Detected at the first start and remembered.
     #[default]
     Auto,
 }
 
 impl ServerConfig {
-    /// What tells this configuration from another of the same name; nothing of it can be read back.
-    pub fn print(&self) -> Str {
+    /// Fingerprint of this configuration. Secrets cannot be recovered from it.
+    pub fn fingerprint(&self) -> Str {
         let mut hasher = DefaultHasher::new();
         serde_json::to_string(self)
             .unwrap_or_default()
@@ -144,29 +144,29 @@ impl ServerConfig {
     }
 }
 
-/// Something wrong in a configuration, and where.
+/// A flaw in a configuration and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFlaw {
-    /// The JSON pointer of the place.
+    /// JSON pointer to the flaw.
     pub pointer: String,
     /// What is wrong.
-    pub says: String,
-    /// What to write instead, where that can be guessed.
-    pub try_this: Option<String>,
+    pub message: String,
+    /// Suggested fix, if there is one.
+    pub suggestion: Option<String>,
 }
 
 impl fmt::Display for ConfigFlaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.pointer, self.says)?;
-        match &self.try_this {
+        write!(f, "{}: {}", self.pointer, self.message)?;
+        match &self.suggestion {
             Some(hint) => write!(f, " ({hint})"),
             None => Ok(()),
         }
     }
 }
 
-/// Shows which variables and headers are set, never to what: people do write secrets there.
-impl fmt::Debug for Reach {
+/// Shows the names of variables and headers, but not their values, which may be secrets.
+impl fmt::Debug for ServerEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdio {

@@ -1,4 +1,4 @@
-//! The only crate that knows MCP: downstream servers as tools, and Tramline as a server.
+//! The only crate that speaks MCP: a client for downstream servers, and Tramline as a server.
 
 pub mod client;
 pub mod config;

@@ -1,175 +1,190 @@
-//! Tramline as an MCP server: graphs and toolsets for any client, over pipes and over HTTP.
+//! Tramline as an MCP server: graphs and toolsets for any client, over stdio and HTTP.
 
-use audience::Audience;
-use connection::Connection;
-use offer::Offer;
+use catalog::ToolCatalog;
+use connection::ClientConnection;
 use rmcp::ServiceExt;
 use rmcp::model::Tool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use subscribers::Subscribers;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_engine::{Engine, Fault};
 
-mod about;
-mod audience;
-mod audited;
+mod annotations;
+mod audit_log;
 mod caller;
-mod codes;
-mod conduct;
+mod catalog;
+mod client_log;
 mod connection;
 mod control;
-mod debug;
-mod effects;
-mod elsewhere;
+mod debug_tools;
+mod elicitation;
+mod elicitation_form;
+mod error_codes;
 mod graph_tools;
 mod http;
 mod library;
-mod log;
 mod loop_tools;
-mod offer;
-mod pausing;
-mod question;
+mod options;
+mod progress;
 mod reply;
-mod seal;
+mod request_state;
+mod run_wait;
+mod server_info;
 mod sop;
+mod subscribers;
 mod tasks;
-mod teller;
 mod toolset;
-mod underway;
-mod upstream;
+mod trace_context;
+mod url_elicitation;
 
-pub use about::About;
-pub use conduct::Conduct;
-pub use http::{Beside, Http, HttpFault, HttpLimits, Named};
-pub use offer::NameTaken;
-pub use sop::{PinTerms, PinnedProcedure};
+pub use catalog::NameTaken;
+pub use http::{ExtraRoutes, HttpFault, HttpLimits, HttpOptions, NamedToken};
+pub use options::ServerOptions;
+pub use server_info::ServerDescription;
+pub use sop::{PinOptions, PinnedProcedure};
 pub use toolset::{Toolset, UnknownToolset};
 
-/// The MCP server. Clones share everything; it keeps nothing of a connection.
+/// The MCP server. Clones share everything; no state belongs to a connection.
 #[derive(Clone)]
-pub struct Server(Arc<Shared>);
+pub struct Server(Arc<SharedState>);
 
-/// Graphs that can be offered: their names are free.
-pub struct Prepared(Arc<Offer>);
+/// Graphs that are checked and ready to be served: their names are free.
+pub struct PreparedCatalog(Arc<ToolCatalog>);
 
-struct Shared {
+struct SharedState {
     engine: Engine,
     toolsets: Vec<Toolset>,
-    offer: RwLock<Arc<Offer>>,
-    /// The list as clients were last told that it is.
-    told: Mutex<Vec<Tool>>,
-    audience: Audience,
-    conduct: Conduct,
-    /// Counts what agents have saved.
-    saved: watch::Sender<u64>,
-    /// Where control commands are counted and noted.
-    desk: control::Desk,
-    /// What the SOP toolset keeps beside journals.
-    seats: sop::Seats,
+    catalog: RwLock<Arc<ToolCatalog>>,
+    /// The tool list that clients were last notified of.
+    announced_tools: Mutex<Vec<Tool>>,
+    subscribers: Subscribers,
+    options: ServerOptions,
+    /// Counts workflows saved by agents.
+    saves: watch::Sender<u64>,
+    /// Rate limit and state of the control toolset.
+    control_state: control::ControlState,
+    /// State of the SOP toolset outside journals.
+    sop_state: sop::SopState,
 }
 
-impl Shared {
-    fn offer(&self) -> Arc<Offer> {
-        let offer = self.offer.read().unwrap_or_else(PoisonError::into_inner);
+impl SharedState {
+    fn catalog(&self) -> Arc<ToolCatalog> {
+        let offer = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&offer)
     }
 
-    /// The tools as `tools/list` shows them, with what is known by now.
-    fn listed(&self) -> Vec<Tool> {
-        let listed = self.offer().list(self.engine.tools().as_ref()).into_iter();
+    /// The tools as `tools/list` shows them, with the annotations known so far.
+    fn list_tools(&self) -> Vec<Tool> {
+        let listed = self
+            .catalog()
+            .list(self.engine.tools().as_ref())
+            .into_iter();
         let mut listed: Vec<Tool> = listed
-            .map(|tool| sop::listed(tool, self.seats.pinned()))
+            .map(|tool| sop::describe_load_graph(tool, self.sop_state.pinned()))
             .collect();
-        listed.extend(self.seats.gated().iter().map(sop::Gated::describe));
+        listed.extend(
+            self.sop_state
+                .gated_tools()
+                .iter()
+                .map(sop::GatedTool::describe),
+        );
         listed
     }
 
-    /// The downstream tool that is offered under this name.
-    fn gated(&self, name: &str) -> Option<sop::Gated> {
-        self.seats
-            .gated()
+    /// The downstream tool that is served under this name.
+    fn gated_tool(&self, name: &str) -> Option<sop::GatedTool> {
+        self.sop_state
+            .gated_tools()
             .into_iter()
             .find(|gated| gated.name == name)
     }
 
-    /// Tells everybody if the list is not the one they know.
-    fn tell(&self) {
-        let listed = self.listed();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Notifies clients if the tool list has changed.
+    fn announce_changes(&self) {
+        let listed = self.list_tools();
+        let mut told = self
+            .announced_tools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if *told != listed {
             *told = listed;
-            self.audience.changed();
+            self.subscribers.notify_tools_changed();
         }
     }
 
-    /// Another workflow is saved: whoever serves saved ones looks again.
+    /// Signals that a workflow was saved, so that servers of saved workflows reload.
     fn library_changed(&self) {
-        self.saved.send_modify(|count| *count += 1);
+        self.saves.send_modify(|count| *count += 1);
     }
 
-    /// After a call: its servers run now, and may have said something of their tools.
-    fn learn(&self) {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Updates annotations after a call: its servers are running now and may have listed their tools.
+    fn update_annotations(&self) {
+        let told = self
+            .announced_tools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let silent = told.iter().any(|tool| tool.annotations.is_none());
         drop(told);
         if silent {
-            self.tell();
+            self.announce_changes();
         }
     }
 }
 
 impl Server {
-    /// A server of these toolsets; each graph is a tool, with where it is to be found again.
+    /// Creates a server with these toolsets; each graph is a tool, with its origin for later lookup.
     pub fn new(
         engine: Engine,
-        about: About,
+        about: ServerDescription,
         toolsets: &[Toolset],
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
     ) -> Result<Self, NameTaken> {
-        Self::with(engine, about, toolsets, graphs, Conduct::default())
+        Self::with_options(engine, about, toolsets, graphs, ServerOptions::default())
     }
 
-    /// A server that treats what agents bring in this way.
-    pub fn with(
+    /// Creates a server with options for runs started by agents.
+    pub fn with_options(
         engine: Engine,
-        about: About,
+        about: ServerDescription,
         toolsets: &[Toolset],
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
-        conduct: Conduct,
+        conduct: ServerOptions,
     ) -> Result<Self, NameTaken> {
-        let offer = Offer::new(about, toolsets, graphs)?;
+        let offer = ToolCatalog::new(about, toolsets, graphs)?;
         let told = offer.list(engine.tools().as_ref()).into_iter();
-        let told = told.map(|tool| sop::listed(tool, None)).collect();
-        let desk = control::Desk::new(conduct.commands_per_minute, engine.clone());
-        Ok(Self(Arc::new(Shared {
+        let told = told
+            .map(|tool| sop::describe_load_graph(tool, None))
+            .collect();
+        let desk = control::ControlState::new(conduct.commands_per_minute, engine.clone());
+        Ok(Self(Arc::new(SharedState {
             engine,
             toolsets: toolsets.to_vec(),
-            offer: RwLock::new(Arc::new(offer)),
-            told: Mutex::new(told),
-            audience: Audience::default(),
-            conduct,
-            saved: watch::Sender::new(0),
-            desk,
-            seats: sop::Seats::default(),
+            catalog: RwLock::new(Arc::new(offer)),
+            announced_tools: Mutex::new(told),
+            subscribers: Subscribers::default(),
+            options: conduct,
+            saves: watch::Sender::new(0),
+            control_state: desk,
+            sop_state: sop::SopState::default(),
         })))
     }
 
-    /// Pins procedures: only these can be loaded, the downstream tools that they name are offered
-    /// through the gate, and whatever agents begin here passes it. Gives what the operator should hear.
-    pub async fn pin(
+    /// Pins procedures: only these can be loaded, the downstream tools that they name are served through the
+    /// gate, and everything agents start here passes the gate. Returns warnings for the operator.
+    pub async fn pin_procedures(
         &self,
         procedures: Vec<PinnedProcedure>,
-        terms: PinTerms,
+        terms: PinOptions,
     ) -> Result<Vec<String>, String> {
         let told = self.0.pin(procedures, terms).await?;
-        self.0.tell();
+        self.0.announce_changes();
         Ok(told)
     }
 
-    /// Reads a procedure inside the allowed roots, or at an https address, to be pinned. Gives what is
-    /// odd about it too.
+    /// Reads a procedure to be pinned, from the allowed roots or an https address. Returns its warnings too.
     pub async fn read_procedure(
         &self,
         place: &str,
@@ -177,53 +192,56 @@ impl Server {
         sop::read_procedure(&self.0.engine, place).await
     }
 
-    /// Makes ready to offer these graphs instead; nothing changes before [`Server::offer`].
+    /// Prepares to serve these graphs instead; nothing changes before [`Server::offer`].
     pub fn prepare(
         &self,
-        about: About,
+        about: ServerDescription,
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
-    ) -> Result<Prepared, NameTaken> {
-        let offer = Offer::new(about, &self.0.toolsets, graphs)?;
-        Ok(Prepared(Arc::new(offer)))
+    ) -> Result<PreparedCatalog, NameTaken> {
+        let offer = ToolCatalog::new(about, &self.0.toolsets, graphs)?;
+        Ok(PreparedCatalog(Arc::new(offer)))
     }
 
-    /// Offers what was prepared from now on, all at once. Calls under way keep their graphs.
-    pub fn offer(&self, prepared: Prepared) {
-        *self.0.offer.write().unwrap_or_else(PoisonError::into_inner) = prepared.0;
-        self.0.audience.calm();
-        self.0.tell();
+    /// Serves the prepared graphs from now on, all at once. Running calls keep their graphs.
+    pub fn replace_graphs(&self, prepared: PreparedCatalog) {
+        *self
+            .0
+            .catalog
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = prepared.0;
+        self.0.subscribers.clear_warnings();
+        self.0.announce_changes();
     }
 
-    /// Looks again at what is known of the tools that graphs call; clients are told if that
-    /// changes what they were told.
+    /// Checks again what is known about the tools that graphs call, and notifies clients of changes.
     pub fn refresh(&self) {
-        self.0.tell();
+        self.0.announce_changes();
     }
 
-    /// Ticks whenever an agent has saved a workflow here.
+    /// Changes whenever an agent has saved a workflow here.
     pub fn saves(&self) -> watch::Receiver<u64> {
-        self.0.saved.subscribe()
+        self.0.saves.subscribe()
     }
 
-    /// Warns every client that listens, and those that come before something else is offered.
+    /// Sends a warning to every subscribed client, and to clients that connect before the next change.
     pub fn warn(&self, message: &str) {
-        self.0.audience.warn(message);
+        self.0.subscribers.warn(message);
     }
 
-    /// Serves over standard input and output until the client goes.
+    /// Serves over stdin and stdout until the client disconnects.
     pub async fn serve_stdio(self) -> Result<(), Fault> {
         let (input, output) = rmcp::transport::io::stdio_pipes();
         Box::pin(self.serve_over(input, output)).await
     }
 
-    /// Serves one client over these streams until it goes.
+    /// Serves one client over these streams until it disconnects.
     pub async fn serve_over(
         self,
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), Fault> {
         let broken = |error: &dyn std::fmt::Display| {
-            Fault::Refused(format!("the connection to the client broke: {error}"))
+            Fault::Rejected(format!("the connection to the client broke: {error}"))
         };
         let running = self
             .connection()
@@ -237,7 +255,7 @@ impl Server {
             .map_err(|error| broken(&error))
     }
 
-    fn connection(&self) -> Connection {
-        Connection::new(Arc::clone(&self.0))
+    fn connection(&self) -> ClientConnection {
+        ClientConnection::new(Arc::clone(&self.0))
     }
 }

@@ -1,18 +1,18 @@
-//! Messages: what is sent, and how the pieces of an answer are put together.
+//! The Anthropic Messages API: the request, and how a streamed answer is assembled.
 //!
-//! An answer that must fit a schema is asked for as the arguments of a tool that must be used.
+//! An answer that must match a schema is requested as the arguments of a mandatory tool.
 
 use crate::endpoint::Endpoint;
-use crate::events::{Heard, Piece};
+use crate::sse::{ResponseBuffer, SseEvent};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use tramline_engine::seams::{Prompt, Role};
 
-/// The dialect's revision.
+/// The API version.
 const VERSION: &str = "2023-06-01";
-/// An answer's bound where the prompt has none: this dialect wants one.
+/// Longest answer, in tokens, if the prompt has no limit. This API requires one.
 const TOKENS_MAX: u32 = 4_096;
-/// What carries an answer that must fit a schema.
+/// The tool that carries an answer that must match a schema.
 const ANSWER: &str = "answer";
 
 /// The request for a prompt.
@@ -43,7 +43,7 @@ pub(crate) fn request(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> 
         body["tool_choice"] = json!({"type": "tool", "name": ANSWER});
     }
     let request = client
-        .post(endpoint.at("messages"))
+        .post(endpoint.url_for("messages"))
         .header("anthropic-version", VERSION)
         .body(body.to_string());
     match &endpoint.key {
@@ -52,8 +52,8 @@ pub(crate) fn request(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> 
     }
 }
 
-/// What one piece of the stream says, or the whole of an answer that was not streamed.
-pub(crate) fn hear(piece: &Piece, heard: &mut Heard) {
+/// Processes one event of the stream, or a whole answer that was not streamed.
+pub(crate) fn push_event(piece: &SseEvent, heard: &mut ResponseBuffer) {
     let Ok(value) = serde_json::from_str::<Value>(&piece.data) else {
         return;
     };
@@ -62,7 +62,7 @@ pub(crate) fn hear(piece: &Piece, heard: &mut Heard) {
         Some("error") => {
             heard.error = Some(text("/error/message").unwrap_or("an error").to_owned());
         }
-        Some("message") => whole(&value, heard),
+        Some("message") => push_whole_answer(&value, heard),
         Some("message_stop") => heard.done = true,
         Some("content_block_delta") => {
             let delta = text("/delta/text").or_else(|| text("/delta/partial_json"));
@@ -71,20 +71,20 @@ pub(crate) fn hear(piece: &Piece, heard: &mut Heard) {
         Some(_) | None => {}
     }
     if text("/delta/stop_reason").or_else(|| text("/stop_reason")) == Some("max_tokens") {
-        heard.cut = true;
+        heard.truncated = true;
     }
     let count = |place: &str| value.pointer(place).and_then(Value::as_u64);
     let read = count("/message/usage/input_tokens").or_else(|| count("/usage/input_tokens"));
-    // What was written so far is told again and again, what was read once.
+    // The count of output tokens is cumulative and sent repeatedly, that of input tokens once.
     if let Some(read) = read {
-        heard.read = read;
+        heard.input_tokens = read;
     }
     if let Some(written) = count("/usage/output_tokens") {
-        heard.tokens = Some(heard.read + written);
+        heard.tokens = Some(heard.input_tokens + written);
     }
 }
 
-fn whole(value: &Value, heard: &mut Heard) {
+fn push_whole_answer(value: &Value, heard: &mut ResponseBuffer) {
     heard.done = true;
     let blocks = value.get("content").and_then(Value::as_array);
     for block in blocks.into_iter().flatten() {

@@ -1,8 +1,7 @@
-//! Cassettes: what a model said, kept in a file, so that a run with a model can be tried again
-//! without one.
+//! Cassettes: recorded answers of a model, so that a run with a model can be repeated without it.
 //!
-//! An answer belongs to its prompt: to all of it, the schema among it. The same prompt asked twice
-//! gives the answers in the order they came; the last one is given from then on.
+//! An answer belongs to its whole prompt, including the schema. Repeated prompts get the answers in recorded order; the
+//! last one is repeated from then on.
 
 use crate::redact::Redact;
 use async_trait::async_trait;
@@ -13,36 +12,36 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_engine::seams::{Answer, Message, Model, Prompt, Role};
+use tramline_engine::seams::{Message, Model, ModelAnswer, Prompt, Role};
 
-/// Larger cassettes are refused.
+/// Largest cassette, in bytes.
 const CASSETTE_BYTES_MAX: u64 = 64 << 20;
 
 /// One line of a cassette.
 #[derive(Serialize, Deserialize)]
-struct Line {
-    prompt: Asked,
+struct CassetteLine {
+    prompt: RecordedPrompt,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    answer: Option<Told>,
+    answer: Option<RecordedAnswer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Asked {
+struct RecordedPrompt {
     messages: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     schema: Option<serde_json::Value>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Told {
+struct RecordedAnswer {
     text: String,
     tokens: u64,
 }
 
-impl Asked {
-    /// A prompt as it is written down: without secrets, and found again by what is left.
+impl RecordedPrompt {
+    /// The recorded form of a prompt: redacted, and used as the lookup key.
     fn of(prompt: &Prompt, redact: &Redact) -> Self {
         let said = |one: &Message| {
             let role = match one.role {
@@ -66,7 +65,7 @@ impl Asked {
     }
 }
 
-/// A model whose answers are written down.
+/// A model wrapper that records the answers.
 pub struct Recorder {
     model: Arc<dyn Model>,
     path: PathBuf,
@@ -75,10 +74,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records what `model` says at the end of a file, which is made if it is not there.
+    /// Records the answers of `model` at the end of a file, which is created if it is missing.
     pub fn new(model: Arc<dyn Model>, path: &Path, redact: Redact) -> Result<Self, String> {
-        let opened =
-            is_no_pipe(path).and_then(|()| OpenOptions::new().create(true).append(true).open(path));
+        let opened = check_regular_file(path)
+            .and_then(|()| OpenOptions::new().create(true).append(true).open(path));
         let file =
             opened.map_err(|error| format!("cannot record to {}: {error}", path.display()))?;
         Ok(Self {
@@ -89,7 +88,7 @@ impl Recorder {
         })
     }
 
-    fn write(&self, line: &Line) -> Result<(), Failure> {
+    fn write(&self, line: &CassetteLine) -> Result<(), Failure> {
         let failed = |error: &dyn std::fmt::Display| {
             let message = format!("cannot record to {}: {error}", self.path.display());
             Failure::new(FailureKind::Unavailable, message)
@@ -104,10 +103,10 @@ impl Recorder {
 
 #[async_trait]
 impl Model for Recorder {
-    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
-        let asked = Asked::of(&prompt, &self.redact);
+    async fn complete(&self, prompt: Prompt) -> Result<ModelAnswer, Failure> {
+        let asked = RecordedPrompt::of(&prompt, &self.redact);
         let answer = self.model.complete(prompt).await;
-        let told = |answer: &Answer| Told {
+        let told = |answer: &ModelAnswer| RecordedAnswer {
             text: self.redact.text(&answer.text),
             tokens: answer.tokens,
         };
@@ -115,7 +114,7 @@ impl Model for Recorder {
             message: self.redact.text(&failure.message),
             ..failure.clone()
         };
-        self.write(&Line {
+        self.write(&CassetteLine {
             prompt: asked,
             answer: answer.as_ref().ok().map(told),
             failure: answer.as_ref().err().map(failed),
@@ -124,34 +123,34 @@ impl Model for Recorder {
     }
 }
 
-/// Refuses what is there and no regular file: whoever opens a pipe waits for its other end.
-fn is_no_pipe(path: &Path) -> std::io::Result<()> {
+/// Rejects anything but a regular file: opening a pipe would wait for its other end.
+fn check_regular_file(path: &Path) -> std::io::Result<()> {
     match std::fs::metadata(path) {
         Ok(about) if !about.is_file() => {
-            let says = "it is no regular file";
+            let says = "it is not a regular file";
             Err(std::io::Error::new(ErrorKind::InvalidInput, says))
         }
         _ => Ok(()),
     }
 }
 
-/// A cassette that answers in a model's place.
+/// A model that answers from a cassette.
 pub struct Replayer {
     path: PathBuf,
-    told: Mutex<HashMap<String, VecDeque<Result<Told, Failure>>>>,
+    answers: Mutex<HashMap<String, VecDeque<Result<RecordedAnswer, Failure>>>>,
     redact: Redact,
 }
 
 impl Replayer {
-    /// Reads a cassette. Prompts are found by what is left of them without secrets.
+    /// Reads a cassette. Prompts are compared in redacted form.
     pub fn open(path: &Path, redact: Redact) -> Result<Self, String> {
         let wrong = |says: String| format!("{}: {says}", path.display());
-        let opened = is_no_pipe(path).and_then(|()| File::open(path));
+        let opened = check_regular_file(path).and_then(|()| File::open(path));
         let opened = opened.and_then(|file| Ok((file.metadata()?, file)));
         let (about, file) = opened.map_err(|error| wrong(error.to_string()))?;
         if about.len() > CASSETTE_BYTES_MAX {
             return Err(wrong(format!(
-                "a cassette may have {CASSETTE_BYTES_MAX} bytes"
+                "a cassette may have at most {CASSETTE_BYTES_MAX} bytes"
             )));
         }
         let mut told: HashMap<_, VecDeque<_>> = HashMap::new();
@@ -160,7 +159,7 @@ impl Replayer {
             if line.trim().is_empty() {
                 continue;
             }
-            let mut read: Line = serde_json::from_str(&line)
+            let mut read: CassetteLine = serde_json::from_str(&line)
                 .map_err(|error| wrong(format!("line {number}: {error}")))?;
             for (_, text) in &mut read.prompt.messages {
                 *text = redact.text(text);
@@ -168,13 +167,17 @@ impl Replayer {
             let said = match (read.answer, read.failure) {
                 (Some(answer), _) => Ok(answer),
                 (None, Some(failure)) => Err(failure),
-                (None, None) => return Err(wrong(format!("line {number} says nothing"))),
+                (None, None) => {
+                    return Err(wrong(format!(
+                        "line {number} has neither an answer nor a failure"
+                    )));
+                }
             };
             told.entry(read.prompt.key()).or_default().push_back(said);
         }
         Ok(Self {
             path: path.to_owned(),
-            told: Mutex::new(told),
+            answers: Mutex::new(told),
             redact,
         })
     }
@@ -182,19 +185,19 @@ impl Replayer {
 
 #[async_trait]
 impl Model for Replayer {
-    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let answers = told.get_mut(&Asked::of(&prompt, &self.redact).key());
+    async fn complete(&self, prompt: Prompt) -> Result<ModelAnswer, Failure> {
+        let mut told = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = told.get_mut(&RecordedPrompt::of(&prompt, &self.redact).key());
         let said = answers.and_then(|answers| match answers.len() {
             0 | 1 => answers.front().cloned(),
             _ => answers.pop_front(),
         });
         match said {
-            Some(Ok(Told { text, tokens })) => Ok(Answer { text, tokens }),
+            Some(Ok(RecordedAnswer { text, tokens })) => Ok(ModelAnswer { text, tokens }),
             Some(Err(failure)) => Err(failure),
             None => {
                 let message = format!(
-                    "{} has no answer to this prompt; record it anew",
+                    "{} has no answer to this prompt; record it again",
                     self.path.display()
                 );
                 Err(Failure::new(FailureKind::NotRecorded, message))

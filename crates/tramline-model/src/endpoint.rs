@@ -1,16 +1,16 @@
-//! Where a model is, which dialect it speaks, and how patient we are with it.
+//! A model's endpoint: its URL, its API dialect, and the timeouts.
 
 use crate::redact::Redact;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How a model is spoken to.
+/// The API of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Chat completions, as OpenAI and most local servers have them.
+    /// Chat completions, the API of OpenAI and most local servers.
     OpenAi,
-    /// Messages, as Anthropic has them.
+    /// Messages, the API of Anthropic.
     Anthropic,
 }
 
@@ -26,8 +26,8 @@ impl Dialect {
         }
     }
 
-    /// Where it is spoken if nobody says otherwise.
-    pub fn usual_url(self) -> &'static str {
+    /// The default URL.
+    pub fn default_url(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1",
             Self::Anthropic => "https://api.anthropic.com/v1",
@@ -41,20 +41,20 @@ impl FromStr for Dialect {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|one| one.as_str() == text);
         found.ok_or_else(|| {
-            let text = tramline_core::text::shown(text);
-            format!("`{text}` is no dialect of models; there are openai and anthropic")
+            let text = tramline_core::text::display_name(text);
+            format!("unknown model dialect `{text}`; use openai or anthropic")
         })
     }
 }
 
-/// A shorter key is no secret, and stands in other words by chance.
+/// Shortest key that is redacted, in bytes. A shorter one is not secret and occurs in other words by chance.
 const KEY_BYTES_MIN: usize = 5;
 
 /// A key that is never shown.
 #[derive(Clone)]
-pub struct Key(String);
+pub struct ApiKey(String);
 
-impl Key {
+impl ApiKey {
     /// Wraps a key.
     pub fn new(key: impl Into<String>) -> Self {
         Self(key.into())
@@ -65,74 +65,74 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key")
     }
 }
 
-/// A model's place and manners.
+/// A model's endpoint and its options.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Its dialect.
+    /// Its API dialect.
     pub dialect: Dialect,
-    /// The address up to and with its version, such as `http://127.0.0.1:8080/v1`.
+    /// The base URL including the version, such as `http://127.0.0.1:8080/v1`.
     pub url: String,
-    /// The model's name there.
+    /// The model's name at the endpoint.
     pub name: String,
-    /// What opens it, if anything must.
-    pub key: Option<Key>,
-    /// How long one answer may take from the first attempt to its last word.
+    /// The API key, if one is needed.
+    pub key: Option<ApiKey>,
+    /// How long one answer may take, from the first attempt to its end.
     pub timeout: Duration,
-    /// How long it may be silent in between.
-    pub silence: Duration,
-    /// How often it is asked at most when it is busy, gone, or breaks off.
+    /// How long the endpoint may send nothing.
+    pub idle_timeout: Duration,
+    /// Most attempts if the endpoint is busy, unreachable or interrupted.
     pub attempts: u32,
-    /// How freely it speaks, from 0 on. Left to the model where nothing is said.
+    /// The sampling temperature, from 0. `None` leaves it to the model.
     pub temperature: Option<f64>,
-    /// Takes secrets out of what it says, before any of it is cut.
+    /// Redacts the endpoint's texts, before any of them is cut.
     pub redact: Redact,
 }
 
 impl Endpoint {
-    /// An endpoint with the usual patience.
+    /// An endpoint with default timeouts.
     pub fn new(dialect: Dialect, name: impl Into<String>) -> Self {
         Self {
             dialect,
-            url: dialect.usual_url().to_owned(),
+            url: dialect.default_url().to_owned(),
             name: name.into(),
             key: None,
             timeout: Duration::from_secs(120),
-            silence: Duration::from_secs(45),
+            idle_timeout: Duration::from_secs(45),
             attempts: 4,
             temperature: None,
             redact: Redact::default(),
         }
     }
 
-    /// A text of the endpoint's without its key and without other secrets.
-    pub(crate) fn without_secrets(&self, text: &str) -> String {
+    /// A text from the endpoint without its key and other secrets.
+    pub(crate) fn redact_text(&self, text: &str) -> String {
         let text = self.redact.text(text);
-        let key = self.key.as_ref().map(Key::reveal);
+        let key = self.key.as_ref().map(ApiKey::reveal);
         match key.filter(|key| key.len() >= KEY_BYTES_MIN) {
             None => text,
             Some(key) => text.replace(key, "[redacted:model-key]"),
         }
     }
 
-    /// The address of one of its resources.
-    pub(crate) fn at(&self, path: &str) -> String {
+    /// The URL of one of its resources.
+    pub(crate) fn url_for(&self, path: &str) -> String {
         format!("{}/{path}", self.url.trim_end_matches('/'))
     }
 
     /// Whether it is on this machine.
-    pub(crate) fn is_here(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         let host = self.host();
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 
-    /// The host alone, for messages: the rest of an address may hold a key.
+    /// The host for messages: the rest of the URL may contain a key.
     pub(crate) fn host(&self) -> String {
         let url = reqwest::Url::parse(&self.url).ok();
         let host = url.as_ref().and_then(reqwest::Url::host_str);

@@ -1,36 +1,36 @@
-//! Language models behind HTTP endpoints: the two dialects that nearly all of them speak.
+//! Language models behind HTTP endpoints, in the two common API dialects.
 //!
-//! This crate alone knows how models are asked. It may not know graphs, MCP or stores, and no key
-//! leaves it but in a request's header.
+//! The only crate that knows the APIs of models. It must not know graphs, MCP or stores, and a key leaves it only in
+//! the header of a request.
 
 mod anthropic;
-mod attempt;
 mod cassette;
 mod endpoint;
-mod events;
 mod openai;
 mod redact;
+mod retry;
+mod sse;
 
 pub use cassette::{Recorder, Replayer};
-pub use endpoint::{Dialect, Endpoint, Key};
+pub use endpoint::{ApiKey, Dialect, Endpoint};
 pub use redact::Redact;
 
 use async_trait::async_trait;
 use reqwest::Client;
 use std::sync::OnceLock;
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_engine::seams::{Answer, Model, Prompt};
+use tramline_engine::seams::{Model, ModelAnswer, Prompt};
 
 /// A model behind an HTTP endpoint.
 #[derive(Debug)]
 pub struct HttpModel {
     endpoint: Endpoint,
-    /// Made at the first request: loading certificates takes longer than a whole small run.
+    /// Created with the first request: loading certificates takes longer than a whole small run.
     client: OnceLock<Result<Client, String>>,
 }
 
 impl HttpModel {
-    /// A model. Nothing is asked yet.
+    /// A model. Sends nothing yet.
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
@@ -40,10 +40,10 @@ impl HttpModel {
 
     fn client(&self) -> Result<&Client, Failure> {
         let made = self.client.get_or_init(|| {
-            // Fails only if a provider is installed already, which is as good.
+            // Fails only if a provider is already installed, which is fine.
             let _ = rustls::crypto::ring::default_provider().install_default();
             let mut builder = Client::builder().redirect(reqwest::redirect::Policy::none());
-            if self.endpoint.is_here() {
+            if self.endpoint.is_local() {
                 builder = builder.no_proxy();
             }
             builder.build().map_err(|error| error.to_string())
@@ -55,8 +55,8 @@ impl HttpModel {
 
 #[async_trait]
 impl Model for HttpModel {
-    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
+    async fn complete(&self, prompt: Prompt) -> Result<ModelAnswer, Failure> {
         let client = self.client()?;
-        attempt::complete(client, &self.endpoint, &prompt).await
+        retry::complete_with_retries(client, &self.endpoint, &prompt).await
     }
 }

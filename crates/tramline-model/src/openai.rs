@@ -1,7 +1,7 @@
-//! Chat completions: what is sent, and how the pieces of an answer are put together.
+//! The chat completions API: the request, and how a streamed answer is assembled.
 
 use crate::endpoint::Endpoint;
-use crate::events::{Heard, Piece};
+use crate::sse::{ResponseBuffer, SseEvent};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use tramline_engine::seams::{Message, Prompt, Role};
@@ -30,7 +30,7 @@ pub(crate) fn request(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> 
         });
     }
     let request = client
-        .post(endpoint.at("chat/completions"))
+        .post(endpoint.url_for("chat/completions"))
         .body(body.to_string());
     match &endpoint.key {
         Some(key) => request.bearer_auth(key.reveal()),
@@ -47,8 +47,8 @@ fn message(message: &Message) -> Value {
     json!({"role": role, "content": message.text})
 }
 
-/// Whether a schema keeps to what the strict mode takes: every object closed, every property
-/// required. Others are refused there, and kept to as well as may be here.
+/// Whether a schema qualifies for strict mode: every object closed, every property required. Strict mode rejects other
+/// schemas; without it the model follows them on a best-effort basis.
 fn is_strict(schema: &Value) -> bool {
     let Some(map) = schema.as_object() else {
         return schema
@@ -69,8 +69,8 @@ fn is_strict(schema: &Value) -> bool {
     closed && map.values().all(is_strict)
 }
 
-/// What one piece of the stream says, or the whole of an answer that was not streamed.
-pub(crate) fn hear(piece: &Piece, heard: &mut Heard) {
+/// Processes one event of the stream, or a whole answer that was not streamed.
+pub(crate) fn push_event(piece: &SseEvent, heard: &mut ResponseBuffer) {
     if piece.data == "[DONE]" {
         heard.done = true;
         return;
@@ -89,7 +89,7 @@ pub(crate) fn hear(piece: &Piece, heard: &mut Heard) {
     let reason = value.pointer("/choices/0/finish_reason");
     if let Some(reason) = reason.and_then(Value::as_str) {
         heard.done = true;
-        heard.cut = reason == "length";
+        heard.truncated = reason == "length";
     }
     if let Some(total) = value.pointer("/usage/total_tokens").and_then(Value::as_u64) {
         heard.tokens = Some(total);

@@ -1,14 +1,14 @@
-//! What may not be seen of keys and secrets, in what an endpoint says and in what is recorded.
+//! Redaction of secrets in answers of an endpoint and in cassettes.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Takes secrets out of a text.
+/// Removes secrets from a text.
 #[derive(Clone)]
 pub struct Redact(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
 impl Redact {
-    /// Takes out what this takes out.
+    /// Redacts with this function.
     pub fn new(redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(redact))
     }
@@ -19,7 +19,7 @@ impl Redact {
     }
 }
 
-/// Knows no secrets.
+/// Redacts nothing.
 impl Default for Redact {
     fn default() -> Self {
         Self::new(str::to_owned)

@@ -1,13 +1,13 @@
-//! All processes below this one, as the system lists them.
+//! All descendants of this process, from /proc.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::fs;
 
-/// Sends a signal to every process below this one. One that ends meanwhile does not matter.
+/// Sends a signal to every descendant. One that ends meanwhile does not matter.
 pub(crate) fn signal_all(signal: Signal) {
-    for pid in below(Pid::this().as_raw(), &parents()) {
+    for pid in descendants(Pid::this().as_raw(), &parents()) {
         let _ = kill(Pid::from_raw(pid), signal);
     }
 }
@@ -23,15 +23,16 @@ fn parents() -> Vec<(i32, i32)> {
     .collect()
 }
 
-/// The parent in a line of `/proc/PID/stat`. The name before it may hold anything, also brackets.
+/// The parent in a line of `/proc/PID/stat`. The name before it may contain anything, even
+/// brackets.
 fn parent(stat: &[u8]) -> Option<i32> {
     let after = stat.iter().rposition(|&byte| byte == b')')? + 1;
     let rest = std::str::from_utf8(&stat[after..]).ok()?;
     rest.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The processes below one of them, nearest first.
-fn below(top: i32, all: &[(i32, i32)]) -> Vec<i32> {
+/// The descendants of a process, nearest first.
+fn descendants(top: i32, all: &[(i32, i32)]) -> Vec<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for &(pid, parent) in all {
         children.entry(parent).or_default().push(pid);
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn all_below_are_found_and_nothing_else() {
         let all = [(2, 1), (3, 2), (4, 3), (5, 1), (6, 4), (2, 2)];
-        assert_eq!(below(2, &all), [3, 2, 4, 6]);
-        assert_eq!(below(7, &all), [0_i32; 0]);
+        assert_eq!(descendants(2, &all), [3, 2, 4, 6]);
+        assert_eq!(descendants(7, &all), [0_i32; 0]);
     }
 }

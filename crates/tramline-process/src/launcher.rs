@@ -1,4 +1,4 @@
-//! The launcher: this program, started again with a word that makes it a parent for one child.
+//! The launcher: this program, started again with a special argument as the parent of one child.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -6,26 +6,26 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The first argument of a launcher. No command of ours begins like this.
-const WORD: &str = "__child";
+/// The first argument of a launcher. No command starts like this.
+const LAUNCHER_ARGUMENT: &str = "__child";
 
-/// Whether this program can be its own launcher: it looks for the word before it does anything else.
-static LAUNCHES: AtomicBool = AtomicBool::new(false);
+/// Whether this program can be its own launcher: it checks for the argument before anything else.
+static CAN_LAUNCH: AtomicBool = AtomicBool::new(false);
 
-/// How children are started so that nothing of them outlives this process.
+/// Starts children so that nothing of them outlives this process.
 #[derive(Clone, Debug)]
 pub(crate) struct Launcher {
     program: PathBuf,
 }
 
 impl Launcher {
-    /// This program as its own launcher; nothing if it does not call [`launch_if_asked`], nor on
-    /// systems that have no way to adopt orphans.
+    /// This program as its own launcher; `None` if it does not call [`launch_if_asked`], and on
+    /// systems that cannot adopt orphans.
     pub(crate) fn this_program() -> Option<Self> {
-        if !cfg!(target_os = "linux") || !LAUNCHES.load(Ordering::Relaxed) {
+        if !cfg!(target_os = "linux") || !CAN_LAUNCH.load(Ordering::Relaxed) {
             return None;
         }
-        // The link stays right when the file is replaced by a newer version.
+        // The link stays valid when the file is replaced by a newer version.
         let link = PathBuf::from("/proc/self/exe");
         let program = match link.exists() {
             true => link,
@@ -38,10 +38,10 @@ impl Launcher {
         self.program.as_os_str()
     }
 
-    /// The arguments that come before those of the child.
+    /// The arguments before those of the child.
     pub(crate) fn arguments(program: &OsStr, orphan_grace: Duration) -> [OsString; 4] {
         [
-            WORD.into(),
+            LAUNCHER_ARGUMENT.into(),
             std::process::id().to_string().into(),
             orphan_grace.as_millis().to_string().into(),
             program.into(),
@@ -49,13 +49,13 @@ impl Launcher {
     }
 }
 
-/// Acts as a launcher if this process was started as one. Call it first thing in `main`, before any
-/// thread is there, and end with the code it gives. From then on this program starts its children
+/// Acts as a launcher if this process was started as one. Call it first in `main`, before any
+/// thread exists, and exit with the code it returns. From then on this program starts its children
 /// through launchers.
-pub fn launch_if_asked() -> Option<ExitCode> {
-    LAUNCHES.store(true, Ordering::Relaxed);
+pub fn launch_if_requested() -> Option<ExitCode> {
+    CAN_LAUNCH.store(true, Ordering::Relaxed);
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next()? != WORD {
+    if arguments.next()? != LAUNCHER_ARGUMENT {
         return None;
     }
     Some(launch(arguments))

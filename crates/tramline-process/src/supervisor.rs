@@ -1,8 +1,8 @@
-//! What a launcher does: it starts one child, adopts whatever that leaves behind, and ends all of it
-//! when the child ends, when it is asked to, or when its own parent is gone.
+//! The launcher's work: it starts one child, adopts everything that leaves behind, and ends all of
+//! it when the child ends, on request, or when its own parent is gone.
 //!
-//! It is asked by signals: `SIGTERM` is passed on to every process below, `SIGUSR1` kills them all. It
-//! holds none of the child's streams, so that their ends are seen as if it were not there.
+//! Requests are signals: `SIGTERM` is passed on to every descendant, `SIGUSR1` kills all of them.
+//! It holds none of the child's streams, so their ends are seen as if it were not there.
 
 use crate::descendants::signal_all;
 use nix::errno::Errno;
@@ -19,46 +19,47 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-/// What shells answer for a program that cannot be started.
-const CANNOT_START: u8 = 126;
+/// The exit code that shells use for a program that cannot be started.
+const CANNOT_START_EXIT_CODE: u8 = 126;
 
-/// Between the polite signal and the other one, for those whose user is gone.
+/// The time between `SIGTERM` and `SIGKILL` for orphans.
 const TERM_GRACE: Duration = Duration::from_secs(1);
 
-/// How often all are killed again while some are left: they may have started more meanwhile.
-const KILL_AGAIN: Duration = Duration::from_millis(10);
+/// How often descendants are killed again while some are left: they may have started more.
+const KILL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A process that is stuck in the system cannot be killed; after so long it is left to it.
+/// The longest time to wait for killed processes: one that is stuck in the kernel cannot be killed.
 const KILL_MAX: Duration = Duration::from_secs(2);
 
-/// How often the parent is looked for where the system cannot say that it ended.
-const LOOK_FOR_PARENT: Duration = Duration::from_millis(250);
+/// How often the parent is checked where the system has no pidfd.
+const PARENT_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Starts the command and stays until it and all below it have ended.
+/// Starts the command and waits until it and all its descendants have ended.
 pub(crate) fn supervise(parent: u32, grace: Duration, mut command: Command) -> ExitCode {
-    // Without it, only what stays in the group is ended.
+    // Without this, only processes that stay in the group are ended.
     let _ = prctl::set_child_subreaper(true);
     let Ok(mut supervisor) = Supervisor::new(parent, grace) else {
-        return ExitCode::from(CANNOT_START);
+        return ExitCode::from(CANNOT_START_EXIT_CODE);
     };
     if supervisor.parent_is_gone() {
-        return ExitCode::from(CANNOT_START);
+        return ExitCode::from(CANNOT_START_EXIT_CODE);
     }
     match command.spawn() {
         Ok(child) => supervisor.child = child.id().try_into().ok().map(Pid::from_raw),
         Err(error) => {
             let program = command.get_program().display();
             let _ = writeln!(io::stderr(), "tramline: cannot start {program}: {error}");
-            return ExitCode::from(CANNOT_START);
+            return ExitCode::from(CANNOT_START_EXIT_CODE);
         }
     }
-    let_go_of_streams();
-    supervisor.stay();
-    supervisor.end()
+    close_streams();
+    supervisor.run();
+    supervisor.exit_code()
 }
 
-/// The child has its own copies; were ours open, nobody would see that it closed them.
-fn let_go_of_streams() {
+/// Closes our copies of the child's streams; otherwise readers would not see that the child closed
+/// them.
+fn close_streams() {
     let opened = OpenOptions::new().read(true).write(true).open("/dev/null");
     if let Ok(nothing) = opened {
         let _ = dup2_stdin(&nothing);
@@ -67,29 +68,29 @@ fn let_go_of_streams() {
     }
 }
 
-/// What is to be done with the processes below.
+/// What to do with the descendants.
 #[derive(Clone, Copy, PartialEq)]
-enum Stage {
-    /// They run.
+enum SupervisorState {
+    /// Let them run.
     Running,
-    /// The parent is gone: they get the polite signal at this moment, unless they end before.
+    /// The parent is gone: send `SIGTERM` at this time, unless they end before.
     Orphaned(Instant),
-    /// They got it, and are killed at this moment.
-    Asked(Instant),
-    /// They are killed until none is left, or until this moment.
+    /// `SIGTERM` was sent; kill them at this time.
+    Terminating(Instant),
+    /// Kill them until none is left, or until this time.
     Killing(Instant),
 }
 
 struct Supervisor {
     signals: SignalFd,
     parent: Pid,
-    /// Readable once the parent has ended; nothing where the system has no such handles.
+    /// Readable once the parent has ended; `None` without pidfd support.
     parent_ended: Option<OwnedFd>,
     grace: Duration,
     child: Option<Pid>,
     /// How the child ended.
     status: Option<WaitStatus>,
-    stage: Stage,
+    stage: SupervisorState,
 }
 
 impl Supervisor {
@@ -98,8 +99,8 @@ impl Supervisor {
         for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGUSR1] {
             heard.add(signal);
         }
-        // The child signals its whole group when it likes; only what is heard above is for us. It
-        // starts with no signal blocked.
+        // The child may signal its whole group; only the signals above are for us. The child starts
+        // with no signal blocked.
         SigSet::all().thread_block()?;
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
         let raw = i32::try_from(parent).map_err(|_| Errno::ESRCH)?;
@@ -111,47 +112,49 @@ impl Supervisor {
             grace,
             child: None,
             status: None,
-            stage: Stage::Running,
+            stage: SupervisorState::Running,
         })
     }
 
-    /// An orphan is given to another parent.
+    /// Orphans get another parent.
     fn parent_is_gone(&self) -> bool {
         getppid() != self.parent
     }
 
-    /// Stays until nothing is left below.
-    fn stay(&mut self) {
+    /// Waits until no descendant is left.
+    fn run(&mut self) {
         loop {
-            self.hear();
+            self.read_signals();
             if !self.reap() {
                 return;
             }
-            if self.status.is_some() && !matches!(self.stage, Stage::Killing(_)) {
-                self.stage = Stage::Killing(Instant::now() + KILL_MAX);
+            if self.status.is_some() && !matches!(self.stage, SupervisorState::Killing(_)) {
+                self.stage = SupervisorState::Killing(Instant::now() + KILL_MAX);
             }
-            if self.stage == Stage::Running && self.parent_is_gone() {
-                self.stage = Stage::Orphaned(Instant::now() + self.grace);
+            if self.stage == SupervisorState::Running && self.parent_is_gone() {
+                self.stage = SupervisorState::Orphaned(Instant::now() + self.grace);
             }
-            if !self.act() {
+            if !self.run_due() {
                 return;
             }
             self.sleep();
         }
     }
 
-    fn hear(&mut self) {
+    fn read_signals(&mut self) {
         while let Ok(Some(heard)) = self.signals.read_signal() {
             let number = i32::try_from(heard.ssi_signo).unwrap_or_default();
             match Signal::try_from(number) {
                 Ok(Signal::SIGTERM) => signal_all(Signal::SIGTERM),
-                Ok(Signal::SIGUSR1) => self.stage = Stage::Killing(Instant::now() + KILL_MAX),
+                Ok(Signal::SIGUSR1) => {
+                    self.stage = SupervisorState::Killing(Instant::now() + KILL_MAX)
+                }
                 Ok(_) | Err(_) => {}
             }
         }
     }
 
-    /// Takes note of all that ended; false once nothing is left.
+    /// Reaps everything that ended; returns false once nothing is left.
     fn reap(&mut self) -> bool {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -163,60 +166,62 @@ impl Supervisor {
         }
     }
 
-    /// Does what is due; false once nothing more can be done.
-    fn act(&mut self) -> bool {
+    /// Does what is due; returns false once nothing more can be done.
+    fn run_due(&mut self) -> bool {
         let now = Instant::now();
         match self.stage {
-            Stage::Orphaned(at) if now >= at => {
+            SupervisorState::Orphaned(at) if now >= at => {
                 signal_all(Signal::SIGTERM);
-                self.stage = Stage::Asked(now + TERM_GRACE);
+                self.stage = SupervisorState::Terminating(now + TERM_GRACE);
             }
-            Stage::Asked(at) if now >= at => {
-                self.stage = Stage::Killing(now + KILL_MAX);
+            SupervisorState::Terminating(at) if now >= at => {
+                self.stage = SupervisorState::Killing(now + KILL_MAX);
                 signal_all(Signal::SIGKILL);
             }
-            Stage::Killing(until) if now >= until => return false,
-            Stage::Killing(_) => signal_all(Signal::SIGKILL),
-            Stage::Running | Stage::Orphaned(_) | Stage::Asked(_) => {}
+            SupervisorState::Killing(until) if now >= until => return false,
+            SupervisorState::Killing(_) => signal_all(Signal::SIGKILL),
+            SupervisorState::Running
+            | SupervisorState::Orphaned(_)
+            | SupervisorState::Terminating(_) => {}
         }
         true
     }
 
-    /// Waits for a signal, the end of the parent, or the next moment at which something is due.
+    /// Waits for a signal, the end of the parent, or the next deadline.
     fn sleep(&self) {
         let due = |at: Instant| at.saturating_duration_since(Instant::now());
         let patience = match (self.stage, &self.parent_ended) {
-            (Stage::Orphaned(at) | Stage::Asked(at), _) => Some(due(at)),
-            (Stage::Killing(_), _) => Some(KILL_AGAIN),
-            (Stage::Running, None) => Some(LOOK_FOR_PARENT),
-            (Stage::Running, Some(_)) => None,
+            (SupervisorState::Orphaned(at) | SupervisorState::Terminating(at), _) => Some(due(at)),
+            (SupervisorState::Killing(_), _) => Some(KILL_INTERVAL),
+            (SupervisorState::Running, None) => Some(PARENT_CHECK_INTERVAL),
+            (SupervisorState::Running, Some(_)) => None,
         };
         let patience = patience.map_or(PollTimeout::NONE, |time| {
-            // A moment too early would make a busy loop of the last millisecond.
+            // Round up: waking too early would make the last millisecond a busy loop.
             PollTimeout::try_from(time + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
         });
         let mut sources = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        // Once it is gone that stays so, and would wake us for ever.
-        if let (Stage::Running, Some(parent)) = (self.stage, &self.parent_ended) {
+        // Once the parent is gone its descriptor stays readable and would wake us forever.
+        if let (SupervisorState::Running, Some(parent)) = (self.stage, &self.parent_ended) {
             sources.push(PollFd::new(parent.as_fd(), PollFlags::POLLIN));
         }
-        // Whatever woke us is looked at anew.
+        // Whatever woke us is checked again.
         let _ = poll(&mut sources, patience);
     }
 
-    /// Ends as the child ended.
-    fn end(&self) -> ExitCode {
+    /// Exits as the child exited.
+    fn exit_code(&self) -> ExitCode {
         match self.status {
             Some(WaitStatus::Exited(_, code)) => ExitCode::from(code as u8),
             Some(WaitStatus::Signaled(_, signal, _)) => {
-                // What is to be looked at is the child's memory, not ours.
+                // The relevant core dump is the child's, not ours.
                 let _ = prctl::set_dumpable(false);
                 let _ = SigSet::all().thread_unblock();
                 let _ = raise(signal);
                 ExitCode::from(128_u8.saturating_add(signal as u8))
             }
             Some(_) | None => {
-                // It is stuck, or could not be listed: the group is all that can be reached.
+                // It is stuck, or could not be listed: only the group can be reached.
                 let _ = killpg(getpgrp(), Signal::SIGKILL);
                 ExitCode::FAILURE
             }

@@ -1,11 +1,12 @@
-//! Measures the store against the bare disk: the same bytes, the same directory, the same minute.
+//! Measures the store against the bare disk: the same bytes, in the same directory, at the same
+//! time.
 //!
-//! `cargo run --release -p tramline-store --example bench_store [DIR]`
+//! Run it with `cargo run --release -p tramline-store --example bench_store [DIR]`.
 
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a measuring tool: it prints, and stops at the first thing that is wrong"
+    reason = "a benchmark prints, and stops at the first error"
 )]
 
 use std::fs::OpenOptions;
@@ -15,7 +16,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline_core::ids::RunId;
-use tramline_engine::seams::{Append, Head, Hold, Status, Store};
+use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline_store::Sqlite;
 
 const BODY_BYTES: usize = 2_048;
@@ -61,7 +62,7 @@ fn openings(dir: &Path) {
     report("open a database", opened);
 }
 
-/// Opens what a process left that died with its log nearly full: the log is read first.
+/// Opens a database whose process died with a nearly full log: the log is read first.
 fn open_after_crash(dir: &Path) {
     let times = (0..10).map(|at| {
         let dir = dir.join(format!("crash-{at}"));
@@ -80,7 +81,7 @@ async fn crash(dir: &Path) {
     std::process::exit(1);
 }
 
-/// Keeps closing out of the measure of opening.
+/// Keeps closing out of the measurement.
 fn drop_later(store: Sqlite) -> impl Drop {
     struct Later(Option<Sqlite>);
     impl Drop for Later {
@@ -205,14 +206,14 @@ fn chunk(run: &RunId, seen: u64) -> Append {
         seen,
         last: seen + 1,
         body: vec![7; BODY_BYTES],
-        head: Head {
-            status: Status::Running,
+        index_row: RunIndexRow {
+            status: RunStatus::Running,
             workflow: "bench".into(),
             session: None,
             started_ms: 1,
             updated_ms: seen as i64,
         },
-        hold: Hold::Keep,
+        claim: ClaimChange::Keep,
         documents: Vec::new(),
     }
 }

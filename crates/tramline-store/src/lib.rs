@@ -1,4 +1,4 @@
-//! Keeps journals in SQLite. May not know what a graph means: a journal is opaque chunks here.
+//! Stores journals in SQLite. May not know what a graph means: here a journal is opaque chunks.
 
 mod sqlite;
 

@@ -1,30 +1,31 @@
-//! The store on SQLite: one file that several processes share, one writer in each, group commit.
+//! The SQLite store: one file shared by several processes, one writer in each, group commit.
 //!
-//! The journal's last event is the lock between processes: an append names the event it has seen
-//! and is refused if another came first. What drives a run is settled by claims that
-//! die with their process.
+//! Processes synchronize optimistically on a journal's last event: an append names the event it has
+//! seen and is rejected if another append came first. Claims decide which process drives a run;
+//! they end with their process.
 
+mod change_poll;
 mod claims;
-mod contents;
-mod desk;
+mod connections;
+mod database;
 mod documents;
-mod faults;
+mod error;
 mod journal;
 mod listing;
-mod log;
 mod migrate;
-mod owner;
-mod place;
+mod process_lock;
 mod removal;
+mod stored_documents;
 mod verify;
-mod watch;
+mod wal_check;
 mod writer;
 
 use async_trait::async_trait;
-use desk::Desks;
-use faults::{Trouble, file_fault};
-use owner::Owners;
-use place::{Opened, Place};
+use change_poll::ChangeSignal;
+use connections::Connections;
+use database::{Database, OpenedDatabase};
+use error::{DbError, file_fault};
+use process_lock::ProcessLocks;
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,116 +33,118 @@ use tokio::sync::watch::Receiver;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::ContentDigest;
 use tramline_engine::seams::{
-    Append, AppendError, Chunk, Claim, Hold, Page, RunFilter, RunRow, Store, StoreFault, Usage,
+    Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunPage, RunRow, Store,
+    StoreFault, StoreUsage,
 };
 pub use verify::{StoreProblem, Verification};
-use watch::Ticks;
-use writer::{Care, Writer};
+use writer::{Durability, Writer};
 
 /// Journals in an SQLite database.
 ///
-/// Each value counts as one process: two opened on the same directory hold claims against each
-/// other. Dropping it finishes what was queued, gives its claims back and tidies the log.
+/// Each value counts as one process: two that are opened on the same directory hold claims against
+/// each other. Dropping it finishes queued work, releases its claims and checkpoints the log.
 #[derive(Debug)]
 pub struct Sqlite {
-    // Dropped in this order: the writer ends first, the connections close last.
+    // Drop order matters: the writer ends first, the connections close last.
     writer: Writer,
-    owners: Arc<Owners>,
-    ticks: Arc<Ticks>,
-    desks: Arc<Desks>,
+    owners: Arc<ProcessLocks>,
+    changes: Arc<ChangeSignal>,
+    connections: Arc<Connections>,
     warnings: Vec<String>,
 }
 
 impl Sqlite {
-    /// Opens the database in a data directory, making both where needed.
+    /// Opens the database in a data directory, creating both if needed.
     pub fn open(dir: &Path) -> Result<Self, StoreFault> {
-        Self::at(Place::disk(dir))
+        Self::open_database(Database::disk(dir))
     }
 
-    /// Whether a data directory has a database.
+    /// Whether a data directory contains a database.
     pub fn is_at(dir: &Path) -> bool {
-        Place::is_at(dir)
+        Database::is_at(dir)
     }
 
-    /// A database that is gone when it is dropped.
+    /// A database in memory that is gone when dropped.
     pub fn in_memory() -> Result<Self, StoreFault> {
-        Self::at(Place::memory())
+        Self::open_database(Database::memory())
     }
 
-    fn at(place: Place) -> Result<Self, StoreFault> {
-        let Opened {
-            place,
+    fn open_database(place: Database) -> Result<Self, StoreFault> {
+        let OpenedDatabase {
+            database: place,
             conn,
             warnings,
         } = place.open()?;
-        let owners = Arc::new(Owners::new(place.dir()));
-        let desks = Arc::new(Desks::new(place, conn));
-        let ticks = Arc::new(Ticks::new());
+        let owners = Arc::new(ProcessLocks::new(place.dir()));
+        let desks = Arc::new(Connections::new(place, conn));
+        let ticks = Arc::new(ChangeSignal::new());
         Ok(Self {
             writer: Writer::new(Arc::clone(&desks), Arc::clone(&ticks)),
             owners,
-            ticks,
-            desks,
+            changes: ticks,
+            connections: desks,
             warnings,
         })
     }
 
-    /// What whoever runs the program should know of the database as it was found.
+    /// Warnings for the operator about the database as it was found.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Reads all that is kept and holds it against its sums. Takes as long as that takes.
+    /// Reads everything and verifies its checksums. Takes as long as reading everything takes.
     pub async fn verify(&self) -> Result<Verification, StoreFault> {
-        let desks = Arc::clone(&self.desks);
-        let reading = tokio::task::spawn_blocking(move || desks.look_apart(verify::verify));
-        let stopped = |_| faults::plain_fault("the store was closed while it was verified");
+        let desks = Arc::clone(&self.connections);
+        let reading = tokio::task::spawn_blocking(move || desks.inspect_snapshot(verify::verify));
+        let stopped = |_| error::plain_fault("the store was closed while it was verified");
         reading.await.map_err(stopped)?
     }
 
-    /// Counts every run's events and bytes anew from its chunks; gives the number of runs.
+    /// Recomputes every run's event and byte counts from its chunks; returns the number of runs.
     ///
-    /// The rest of a run's row is what its events mean, which only the engine knows: it reads the
-    /// journal and gives the head again with its next append.
+    /// The rest of a run's row depends on the meaning of its events, which only the engine knows:
+    /// it reads the journal and writes the row with its next append.
     pub async fn rebuild(&self) -> Result<usize, StoreFault> {
-        self.writer.submit(0, Care::Durable, journal::rebuild).await
+        self.writer
+            .submit(0, Durability::Durable, journal::rebuild)
+            .await
     }
 }
 
 impl Sqlite {
-    /// This store's name as an owner, and whether it got it only now.
+    /// This store's owner name, and whether it was created just now.
     fn own_name(&self) -> Result<(String, bool), StoreFault> {
         self.owners
-            .own()
-            .map_err(|error| file_fault(&self.desks.place, "claim a run", &error))
+            .own_name()
+            .map_err(|error| file_fault(&self.connections.database, "claim a run", &error))
     }
 }
 
 impl Sqlite {
-    async fn add(&self, append: Append, care: Care) -> Result<(), AppendError> {
+    async fn append_with(&self, append: Append, care: Durability) -> Result<(), AppendError> {
         journal::check(&append)?;
         let documents = append.documents.iter().map(|document| document.body.len());
         let bytes = append.body.len() + documents.sum::<usize>();
-        let claimant = match append.hold {
-            Hold::Take => Some(self.own_name()?),
-            Hold::Give => self.owners.known().map(|name| (name, false)),
-            Hold::Keep => None,
+        let claimant = match append.claim {
+            ClaimChange::Take => Some(self.own_name()?),
+            ClaimChange::Release => self.owners.own_name_if_any().map(|name| (name, false)),
+            ClaimChange::Keep => None,
         };
         let owners = Arc::clone(&self.owners);
         self.writer
             .submit(bytes, care, move |conn| {
-                append_and_hold(conn, &owners, &append, claimant)
+                append_and_claim(conn, &owners, &append, claimant)
             })
             .await?
     }
 
-    /// Puts a document in the place of what was seen there.
-    async fn exchange(
+    /// Replaces a document if it still has the seen content.
+    async fn swap_with(
         &self,
         (kind, key): (&str, &str),
         seen: Option<Vec<u8>>,
         body: Vec<u8>,
-        care: Care,
+        care: Durability,
     ) -> Result<bool, StoreFault> {
         let (kind, key) = (kind.to_owned(), key.to_owned());
         self.writer
@@ -154,19 +157,19 @@ impl Sqlite {
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        self.ticks.close();
+        self.changes.close();
     }
 }
 
-/// Appends a chunk and does to the claim what it says, both or neither.
-fn append_and_hold(
+/// Appends a chunk and changes the claim, atomically.
+fn append_and_claim(
     conn: &Connection,
-    owners: &Owners,
+    owners: &ProcessLocks,
     append: &Append,
     claimant: Option<(String, bool)>,
-) -> Result<Result<(), AppendError>, Trouble> {
-    let (run, over) = (&append.run, append.head.status.is_over());
-    let takes = append.hold == Hold::Take;
+) -> Result<Result<(), AppendError>, DbError> {
+    let (run, over) = (&append.run, append.index_row.status.is_over());
+    let takes = append.claim == ClaimChange::Take;
     if let Some((name, fresh)) = claimant.as_ref().filter(|_| takes) {
         if *fresh {
             claims::clear_dead(conn, owners)?;
@@ -176,10 +179,10 @@ fn append_and_hold(
         }
     }
     if let Err(last) = journal::append(conn, append)? {
-        return Ok(Err(AppendError::Moved { last }));
+        return Ok(Err(AppendError::Conflict { last }));
     }
     match claimant {
-        // Whoever held it: nobody drives what is over.
+        // Whoever holds the claim: a finished run has no driver.
         _ if over => claims::clear(conn, run)?,
         Some((name, _)) if takes => claims::put(conn, run, &name)?,
         Some((name, _)) => claims::release(conn, run, &name)?,
@@ -191,58 +194,58 @@ fn append_and_hold(
 #[async_trait]
 impl Store for Sqlite {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
-        self.add(append, Care::Durable).await
+        self.append_with(append, Durability::Durable).await
     }
 
-    async fn jot(&self, append: Append) -> Result<(), AppendError> {
-        self.add(append, Care::Soon).await
+    async fn append_relaxed(&self, append: Append) -> Result<(), AppendError> {
+        self.append_with(append, Durability::SyncSoon).await
     }
 
-    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {
+    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<JournalChunk>, StoreFault> {
         let run = run.clone();
-        self.desks
+        self.connections
             .read(move |conn| journal::read(conn, &run, after))
             .await
     }
 
     async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault> {
         let digest = *digest;
-        self.desks
-            .read(move |conn| contents::body(conn, &digest))
+        self.connections
+            .read(move |conn| stored_documents::body(conn, &digest))
             .await
     }
 
-    async fn salvage(&self, run: &RunId) -> Result<Vec<Chunk>, StoreFault> {
+    async fn read_intact(&self, run: &RunId) -> Result<Vec<JournalChunk>, StoreFault> {
         let run = run.clone();
-        self.desks
+        self.connections
             .read(move |conn| journal::salvage(conn, &run))
             .await
     }
 
-    async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault> {
+    async fn runs(&self, filter: RunFilter) -> Result<RunPage, StoreFault> {
         let owners = Arc::clone(&self.owners);
-        self.desks
+        self.connections
             .read(move |conn| listing::page(conn, &owners, &filter))
             .await
     }
 
-    async fn usage(&self) -> Result<Usage, StoreFault> {
-        self.desks.read(listing::usage).await
+    async fn usage(&self) -> Result<StoreUsage, StoreFault> {
+        self.connections.read(listing::usage).await
     }
 
-    async fn footprint(&self) -> Result<u64, StoreFault> {
-        self.desks.read(listing::footprint).await
+    async fn disk_bytes(&self) -> Result<u64, StoreFault> {
+        self.connections.read(listing::footprint).await
     }
 
-    async fn born(&self, at_ms: i64) -> Result<u64, StoreFault> {
-        self.desks
+    async fn count_created(&self, at_ms: i64) -> Result<u64, StoreFault> {
+        self.connections
             .read(move |conn| listing::born(conn, at_ms))
             .await
     }
 
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault> {
         let (run, owners) = (run.clone(), Arc::clone(&self.owners));
-        self.desks
+        self.connections
             .read(move |conn| listing::row(conn, &owners, &run))
             .await
     }
@@ -251,7 +254,7 @@ impl Store for Sqlite {
         let (run, owners) = (run.clone(), Arc::clone(&self.owners));
         let (name, fresh) = self.own_name()?;
         self.writer
-            .submit(0, Care::Passing, move |conn| {
+            .submit(0, Durability::Volatile, move |conn| {
                 if fresh {
                     claims::clear_dead(conn, &owners)?;
                 }
@@ -262,11 +265,11 @@ impl Store for Sqlite {
 
     async fn release(&self, run: &RunId) -> Result<(), StoreFault> {
         let run = run.clone();
-        let Some(name) = self.owners.known() else {
+        let Some(name) = self.owners.own_name_if_any() else {
             return Ok(());
         };
         self.writer
-            .submit(0, Care::Passing, move |conn| {
+            .submit(0, Durability::Volatile, move |conn| {
                 claims::release(conn, &run, &name)
             })
             .await
@@ -283,21 +286,22 @@ impl Store for Sqlite {
     async fn is_shared(&self) -> Result<bool, StoreFault> {
         let owners = Arc::clone(&self.owners);
         let looked = tokio::task::spawn_blocking(move || {
-            // Others may ask the same of us. Where no lock can be made, nobody waits for us.
-            let _ = owners.own();
-            owners.others_live()
+            // Other processes may ask the same about this one. If no lock file can be created, they
+            // do not wait for us.
+            let _ = owners.own_name();
+            owners.is_other_alive()
         });
         Ok(looked.await.unwrap_or(false))
     }
 
     fn changes(&self) -> Receiver<u64> {
-        self.ticks.listen(&self.desks)
+        self.changes.subscribe(&self.connections)
     }
 
     async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault> {
         let (kind, key) = (kind.to_owned(), key.to_owned());
         self.writer
-            .submit(body.len(), Care::Durable, move |conn| {
+            .submit(body.len(), Durability::Durable, move |conn| {
                 documents::put(conn, &kind, &key, &body)
             })
             .await
@@ -310,37 +314,39 @@ impl Store for Sqlite {
         seen: Option<Vec<u8>>,
         body: Vec<u8>,
     ) -> Result<bool, StoreFault> {
-        self.exchange((kind, key), seen, body, Care::Durable).await
+        self.swap_with((kind, key), seen, body, Durability::Durable)
+            .await
     }
 
-    async fn note(
+    async fn swap_relaxed(
         &self,
         kind: &str,
         key: &str,
         seen: Option<Vec<u8>>,
         body: Vec<u8>,
     ) -> Result<bool, StoreFault> {
-        self.exchange((kind, key), seen, body, Care::Soon).await
+        self.swap_with((kind, key), seen, body, Durability::SyncSoon)
+            .await
     }
 
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {
         let (kind, key) = (kind.to_owned(), key.to_owned());
-        self.desks
+        self.connections
             .read(move |conn| documents::get(conn, &kind, &key))
             .await
     }
 
     async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault> {
         let kind = kind.to_owned();
-        self.desks
+        self.connections
             .read(move |conn| documents::list(conn, &kind))
             .await
     }
 
-    async fn forget(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault> {
+    async fn delete(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault> {
         let (kind, keys) = (kind.to_owned(), keys.to_vec());
         self.writer
-            .submit(0, Care::Durable, move |conn| {
+            .submit(0, Durability::Durable, move |conn| {
                 documents::forget(conn, &kind, &keys)
             })
             .await

@@ -1,176 +1,182 @@
-//! Spans and metrics on their way to a receiver: a bounded queue, and one thread that empties it.
+//! The exporter: a bounded queue of spans, and one thread that sends them and the metrics to a receiver.
 //!
-//! Nobody who runs a workflow ever waits here. A receiver that is slow or away costs spans, which
-//! are counted, and one warning, however long it lasts.
+//! Runs never wait here. A slow or unreachable receiver costs spans, which are counted, and one warning, however long
+//! the problem lasts.
 
-mod post;
+mod http_sender;
 
 use crate::metrics::Metrics;
-use crate::otlp::{self, Message, Resource, Span};
-use crate::settings::{Pushed, Receiver, Settings, Traces};
-use post::{Post, Went};
+use crate::otlp::{self, OtlpSpan, ProtoMessage, Resource};
+use crate::settings::{MetricExport, OtlpReceiver, TelemetrySettings, TraceExport};
+use http_sender::{HttpSender, SendResult};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 
-/// How long the end of a program waits for what is not sent yet.
-const CLOSE_MAX: Duration = Duration::from_secs(3);
-/// How often the thread looks up if it has nothing to wait for.
-const IDLE: Duration = Duration::from_secs(60);
+/// How long a program's exit waits for unsent spans.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How often the thread wakes up if it has nothing to wait for.
+const IDLE_WAIT: Duration = Duration::from_secs(60);
 
-/// Says something to whoever runs the program.
-pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+/// Shows a message to the operator.
+pub type Notify = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What waits to be sent.
+/// The queue of unsent spans.
 pub(crate) struct Exporter {
-    shared: Arc<Shared>,
+    shared: Arc<ExportState>,
     done: watch::Receiver<bool>,
 }
 
-struct Shared {
-    queue: Mutex<Queue>,
-    word: Condvar,
-    /// Rung when nobody sends any more.
-    over: Condvar,
-    most: usize,
-    /// So many are worth waking the thread for.
+struct ExportState {
+    queue: Mutex<SpanQueue>,
+    wakeup: Condvar,
+    /// Notified when the sending thread has ended.
+    ended: Condvar,
+    capacity: usize,
+    /// Number of queued spans at which the thread is woken.
     batch: usize,
     metrics: Arc<Metrics>,
 }
 
 #[derive(Default)]
-struct Queue {
-    /// What is sent together, all but the last of them full.
-    batches: VecDeque<Batch>,
-    /// How many spans there are in all.
+struct SpanQueue {
+    /// Batches to send; all but the last are full.
+    batches: VecDeque<SpanBatch>,
+    /// Number of spans in all batches.
     spans: usize,
     closing: bool,
-    /// Whether nobody sends any more.
-    over: bool,
+    /// Whether the sending thread has ended.
+    ended: bool,
 }
 
-/// Spans as they are sent, one behind the other.
+/// Encoded spans that are sent together.
 #[derive(Default)]
-struct Batch {
-    written: Message,
+struct SpanBatch {
+    written: ProtoMessage,
     spans: usize,
 }
 
-/// What the thread works with.
-struct Sender {
-    shared: Arc<Shared>,
-    traces: Option<Traces>,
-    pushed: Option<Pushed>,
+/// The state of the sending thread.
+struct ExportThread {
+    shared: Arc<ExportState>,
+    traces: Option<TraceExport>,
+    metrics: Option<MetricExport>,
     resource: Resource,
     began: SystemTime,
-    post: Post,
+    post: HttpSender,
 }
 
 impl Exporter {
-    /// Begins to send, if there is a receiver. Nothing if there is none, or no thread to be had.
-    pub(crate) fn open(settings: &Settings, metrics: &Arc<Metrics>, say: Say) -> Option<Self> {
+    /// Starts to export if there is a receiver. `None` if there is none, or if the thread cannot be started.
+    pub(crate) fn open(
+        settings: &TelemetrySettings,
+        metrics: &Arc<Metrics>,
+        say: Notify,
+    ) -> Option<Self> {
         if settings.traces.is_none() && settings.metrics.is_none() {
             return None;
         }
         let traces = settings.traces.clone();
         let (most, batch) = traces.as_ref().map_or((0, 0), |it| (it.queue, it.batch));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ExportState {
             queue: Mutex::default(),
-            word: Condvar::new(),
-            over: Condvar::new(),
-            most,
+            wakeup: Condvar::new(),
+            ended: Condvar::new(),
+            capacity: most,
             batch,
             metrics: Arc::clone(metrics),
         });
-        let sender = Sender {
+        let sender = ExportThread {
             shared: Arc::clone(&shared),
             traces,
-            pushed: settings.metrics.clone(),
+            metrics: settings.metrics.clone(),
             resource: Resource(settings.resource.clone()),
             began: SystemTime::now(),
-            post: Post::new(say.clone()),
+            post: HttpSender::new(say.clone()),
         };
         let (tell, done) = watch::channel(false);
         let thread = std::thread::Builder::new().name("telemetry".into());
         let spawned = thread.spawn(move || {
             let shared = Arc::clone(&sender.shared);
-            sender.work();
-            shared.queue().over = true;
-            shared.over.notify_all();
+            sender.run();
+            shared.queue().ended = true;
+            shared.ended.notify_all();
             tell.send_replace(true);
         });
         match spawned {
             Ok(_) => Some(Self { shared, done }),
             Err(error) => {
                 say(&format!(
-                    "telemetry is off, the system gives no thread: {error}"
+                    "telemetry is off, cannot start its thread: {error}"
                 ));
                 None
             }
         }
     }
 
-    /// Queues a span; one too many is dropped and counted.
-    pub(crate) fn push(&self, span: &Span) {
+    /// Queues a span. If the queue is full, the span is dropped and counted.
+    pub(crate) fn push(&self, span: &OtlpSpan) {
         let mut queue = self.shared.queue();
-        if queue.closing || queue.spans >= self.shared.most {
+        if queue.closing || queue.spans >= self.shared.capacity {
             drop(queue);
             self.shared.dropped(1);
             return;
         }
         if queue.put(span, self.shared.batch) {
-            self.shared.word.notify_one();
+            self.shared.wakeup.notify_one();
         }
     }
 
-    /// Sends what is left, for a while.
+    /// Sends the remaining spans, for at most `CLOSE_MAX`.
     pub(crate) async fn close(&self) {
         self.shared.queue().closing = true;
-        self.shared.word.notify_one();
+        self.shared.wakeup.notify_one();
         let mut done = self.done.clone();
-        let _ = tokio::time::timeout(CLOSE_MAX, done.wait_for(|done| *done)).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, done.wait_for(|done| *done)).await;
     }
 }
 
-/// Whoever ends without a word still gets sent what it did: a command that fails half-way is the one
-/// that is looked for.
+/// A program that exits without `close` still exports its spans: a command that fails half-way is the one to look for.
 impl Drop for Exporter {
     fn drop(&mut self) {
         let mut queue = self.shared.queue();
-        // Who closed it has waited.
+        // `close` has already waited.
         if std::mem::replace(&mut queue.closing, true) {
             return;
         }
-        self.shared.word.notify_one();
-        let waits = |queue: &mut Queue| !queue.over;
-        let _ = self.shared.over.wait_timeout_while(queue, CLOSE_MAX, waits);
+        self.shared.wakeup.notify_one();
+        let waits = |queue: &mut SpanQueue| !queue.ended;
+        let _ = self
+            .shared
+            .ended
+            .wait_timeout_while(queue, CLOSE_TIMEOUT, waits);
     }
 }
 
-impl Queue {
-    /// Takes a span in. True if that made the first batch full.
-    fn put(&mut self, span: &Span, full: usize) -> bool {
+impl SpanQueue {
+    /// Adds a span. Returns true if that filled the first batch.
+    fn put(&mut self, span: &OtlpSpan, full: usize) -> bool {
         self.spans += 1;
         let batch = match self.batches.back_mut().filter(|last| last.spans < full) {
             Some(last) => last,
-            None => self.batches.push_back_mut(Batch::default()),
+            None => self.batches.push_back_mut(SpanBatch::default()),
         };
-        span.write_behind(&mut batch.written);
+        span.append_to(&mut batch.written);
         batch.spans += 1;
         self.spans == full
     }
 
-    /// Takes out what is sent next.
-    fn take(&mut self) -> Batch {
+    /// Takes the next batch to send.
+    fn take(&mut self) -> SpanBatch {
         let batch = self.batches.pop_front().unwrap_or_default();
         self.spans -= batch.spans;
         batch
     }
 }
 
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl ExportState {
+    fn queue(&self) -> MutexGuard<'_, SpanQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -183,24 +189,27 @@ impl Shared {
     }
 }
 
-impl Sender {
-    fn work(mut self) {
-        let delay = self.traces.as_ref().map_or(IDLE, |traces| traces.delay);
-        let mut push_at = self
-            .pushed
+impl ExportThread {
+    fn run(mut self) {
+        let delay = self
+            .traces
             .as_ref()
-            .map(|pushed| Instant::now() + pushed.every);
+            .map_or(IDLE_WAIT, |traces| traces.delay);
+        let mut push_at = self
+            .metrics
+            .as_ref()
+            .map(|pushed| Instant::now() + pushed.interval);
         loop {
-            let (batch, closing, rest) = self.gather(delay, push_at);
+            let (batch, closing, rest) = self.wait_for_batch(delay, push_at);
             if batch.spans > 0 {
                 self.export(&batch);
             }
             if push_at.is_some_and(|at| at <= Instant::now() || closing) {
-                self.push();
+                self.push_metrics();
                 push_at = self
-                    .pushed
+                    .metrics
                     .as_ref()
-                    .map(|pushed| Instant::now() + pushed.every);
+                    .map(|pushed| Instant::now() + pushed.interval);
             }
             if closing && rest == 0 {
                 return;
@@ -208,8 +217,12 @@ impl Sender {
         }
     }
 
-    /// Waits for a batch, for the time that spans wait, or for the end.
-    fn gather(&self, delay: Duration, push_at: Option<Instant>) -> (Batch, bool, usize) {
+    /// Waits for a full batch, for the export delay, or for the end.
+    fn wait_for_batch(
+        &self,
+        delay: Duration,
+        push_at: Option<Instant>,
+    ) -> (SpanBatch, bool, usize) {
         let until = Instant::now() + delay;
         let until = push_at.map_or(until, |at| at.min(until));
         let mut queue = self.shared.queue();
@@ -219,24 +232,24 @@ impl Sender {
             if queue.closing || full || left.is_zero() {
                 return (queue.take(), queue.closing, queue.spans);
             }
-            let waited = self.shared.word.wait_timeout(queue, left);
+            let waited = self.shared.wakeup.wait_timeout(queue, left);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn export(&mut self, batch: &Batch) {
+    fn export(&mut self, batch: &SpanBatch) {
         let Some(traces) = &self.traces else {
             return;
         };
         let body = otlp::spans(&self.resource, &batch.written);
-        let (to, patience) = (traces.to.clone(), traces.patience);
-        if self.send(&to, body, patience) != Went::Arrived {
+        let (to, patience) = (traces.to.clone(), traces.export_timeout);
+        if self.send(&to, body, patience) != SendResult::Delivered {
             self.shared.dropped(batch.spans);
         }
     }
 
-    fn push(&mut self) {
-        let Some(pushed) = &self.pushed else {
+    fn push_metrics(&mut self) {
+        let Some(pushed) = &self.metrics else {
             return;
         };
         let nanos = |at: SystemTime| {
@@ -249,7 +262,7 @@ impl Sender {
         self.send(&to, body, patience);
     }
 
-    fn send(&mut self, to: &Receiver, body: Vec<u8>, patience: Duration) -> Went {
+    fn send(&mut self, to: &OtlpReceiver, body: Vec<u8>, patience: Duration) -> SendResult {
         let shared = Arc::clone(&self.shared);
         self.post.send(to, body, patience, &|| shared.is_closing())
     }

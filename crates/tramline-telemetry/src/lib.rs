@@ -1,100 +1,101 @@
-//! Telemetry: journals told as OTLP spans, as metrics and as lines in a log.
+//! Telemetry: journals as OTLP spans, metrics and log lines.
 //!
-//! The one crate that knows OpenTelemetry. It reads what happens through the engine's seam for
-//! observers; it may not change what happens in a run, nor make one wait. `docs/telemetry.md` says
-//! what is told and how it is switched on.
+//! The only crate that knows OpenTelemetry. It reads events through the engine's `Observer` trait; it must neither
+//! change what happens in a run nor make one wait. `docs/telemetry.md` describes what is exported and how to enable it.
 
-mod chat;
 mod export;
 mod ids;
 mod logs;
 mod metrics;
+mod observer;
 mod otlp;
 mod settings;
-mod watch;
+mod traced_model;
 
-pub use export::Say;
-pub use logs::{LogFormat, hide_with, log_to_stderr, warn};
-pub use settings::{BadSetting, HandedOn, Pushed, Receiver, Sampler, Settings, Traces};
-pub use watch::Transport;
+pub use export::Notify;
+pub use logs::{LogFormat, log_to_stderr, redact_logs_with, warn};
+pub use observer::Transport;
+pub use settings::{
+    InvalidVariable, MetricExport, OtlpReceiver, Propagation, Sampler, TelemetrySettings,
+    TraceExport,
+};
 
 use export::Exporter;
 use metrics::Metrics;
+use observer::TelemetryObserver;
 use std::sync::Arc;
 use tramline_core::Str;
 use tramline_engine::seams::{Model, Observer};
-use watch::Watch;
 
 /// Replaces secrets in a text by their names.
 pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// What telemetry needs to know of the program around it.
-pub struct Surroundings {
-    /// How servers are reached.
+/// What telemetry needs from the program around it.
+pub struct TelemetryContext {
+    /// The transport of a server.
     pub transport: Transport,
     /// Replaces secrets in a text by their names.
     pub redact: Redact,
-    /// Says something to whoever runs the program.
-    pub say: Say,
-    /// Whether lines are logged, which needs somebody who reads journals too.
+    /// Shows a message to the operator.
+    pub notify: Notify,
+    /// Whether log lines are written, which also requires an observer.
     pub logged: bool,
 }
 
-/// What is told of runs, and to whom. Clones share everything.
+/// The telemetry of a program. Clones share everything.
 #[derive(Clone)]
 pub struct Telemetry {
-    watch: Arc<Watch>,
+    observer: Arc<TelemetryObserver>,
     prometheus: bool,
 }
 
 impl Telemetry {
-    /// Begins to tell, if anything is to be told.
-    pub fn open(settings: &Settings, around: Surroundings) -> Option<Self> {
+    /// Starts telemetry, if anything is exported or logged.
+    pub fn open(settings: &TelemetrySettings, around: TelemetryContext) -> Option<Self> {
         if !settings.is_on() && !around.logged {
             return None;
         }
         let metrics = Arc::new(Metrics::new());
-        let exporter = Exporter::open(settings, &metrics, Arc::clone(&around.say));
+        let exporter = Exporter::open(settings, &metrics, Arc::clone(&around.notify));
         Some(Self {
-            watch: Arc::new(Watch::new(settings, exporter, metrics, around)),
+            observer: Arc::new(TelemetryObserver::new(settings, exporter, metrics, around)),
             prometheus: settings.prometheus,
         })
     }
 
-    /// What the engine tells.
+    /// The observer for the engine.
     pub fn observer(&self) -> Arc<dyn Observer> {
-        Arc::clone(&self.watch) as _
+        Arc::clone(&self.observer) as _
     }
 
-    /// A model that tells of each time it is asked, under its name and that of whoever provides it,
-    /// where that is known.
+    /// Wraps a model so that each request is recorded, under the model's name and its provider's, if known.
     pub fn model(
         &self,
         model: Arc<dyn Model>,
         name: Str,
         provider: Option<&'static str>,
     ) -> Arc<dyn Model> {
-        Arc::new(chat::Told {
+        Arc::new(traced_model::TracedModel {
             model,
             name,
             provider,
-            watch: Arc::clone(&self.watch),
+            observer: Arc::clone(&self.observer),
         })
     }
 
-    /// Whether metrics are there to be fetched.
-    pub fn has_text(&self) -> bool {
+    /// Whether metrics can be scraped.
+    pub fn has_prometheus(&self) -> bool {
         self.prometheus
     }
 
-    /// The metrics as Prometheus reads them, with the number of runs that wait for an answer.
-    pub fn text(&self, paused: u64) -> String {
-        self.watch.metrics.paused.set(paused);
-        metrics::text(&self.watch.metrics)
+    /// The metrics in Prometheus format, with the number of paused runs.
+    pub fn prometheus_text(&self, paused: u64) -> String {
+        self.observer.metrics.paused.set(paused);
+        metrics::text(&self.observer.metrics)
     }
 
-    /// Sends what is left, for a while.
+    /// Sends the remaining spans, for at most a few seconds.
     pub async fn close(&self) {
-        self.watch.close().await;
+        self.observer.close().await;
     }
 }

@@ -1,7 +1,6 @@
-//! Lines on standard error: what happens, with the run it happens in, as text or as JSON.
+//! Log lines on standard error, as text or as JSON, each with its run.
 //!
-//! Off unless asked for. Every line is searched for known secrets before it is written, since what
-//! libraries below us say is not ours to choose.
+//! Off by default. Every line is redacted before it is written, since we do not control what libraries log.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -11,33 +10,33 @@ use tramline_core::text::{printable_json, printable_line};
 
 use crate::Redact;
 
-/// How lines are written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// What lines are searched with, once settings are known.
-static HIDE: Mutex<Option<Redact>> = Mutex::new(None);
+/// The redaction of lines, once settings are known.
+static REDACT: Mutex<Option<Redact>> = Mutex::new(None);
 
-/// Searches every line with this from now on.
-pub fn hide_with(redact: Redact) {
-    *HIDE.lock().unwrap_or_else(PoisonError::into_inner) = Some(redact);
+/// Redacts every line with this from now on.
+pub fn redact_logs_with(redact: Redact) {
+    *REDACT.lock().unwrap_or_else(PoisonError::into_inner) = Some(redact);
 }
 
-/// Begins to write what this filter lets through: `info`, or `warn,tramline=debug`.
+/// Starts to log what this filter allows: `info`, or `warn,tramline=debug`.
 ///
-/// Fails with words for the user if the filter cannot be read.
+/// Returns a message for the user if the filter is invalid.
 pub fn log_to_stderr(filter: &str, format: LogFormat) -> Result<(), String> {
     let filter = EnvFilter::try_new(filter)
-        .map_err(|error| format!("`{filter}` is no filter of logs: {error}"))?;
+        .map_err(|error| format!("`{filter}` is not a valid log filter: {error}"))?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(Lines(format))
+        .with_writer(LineWriter(format))
         .with_ansi(false);
     let begun = match format {
         LogFormat::Text => lines.try_init(),
@@ -48,31 +47,31 @@ pub fn log_to_stderr(filter: &str, format: LogFormat) -> Result<(), String> {
             .with_span_list(false)
             .try_init(),
     };
-    begun.map_err(|error| format!("logs cannot be written: {error}"))
+    begun.map_err(|error| format!("cannot start logging: {error}"))
 }
 
-/// Makes a writer for each line.
-struct Lines(LogFormat);
+/// Creates a writer for each line.
+struct LineWriter(LogFormat);
 
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Line;
+impl<'a> MakeWriter<'a> for LineWriter {
+    type Writer = LogLine;
 
-    fn make_writer(&'a self) -> Line {
-        Line {
+    fn make_writer(&'a self) -> LogLine {
+        LogLine {
             bytes: Vec::new(),
             format: self.0,
         }
     }
 }
 
-/// A line, written when it is whole: a secret must not be cut in two. What others say in it reaches
-/// a terminal, so it steers none and stays one line.
-struct Line {
+/// A line, written when it is complete, because a secret must not be split. It may contain foreign text and reaches a
+/// terminal, so control characters are escaped and it stays one line.
+struct LogLine {
     bytes: Vec<u8>,
     format: LogFormat,
 }
 
-impl Write for Line {
+impl Write for LogLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -83,9 +82,12 @@ impl Write for Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for LogLine {
     fn drop(&mut self) {
-        let hide = HIDE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let hide = REDACT
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let said = String::from_utf8_lossy(&self.bytes);
         let said = match hide {
             None => said,
@@ -96,12 +98,12 @@ impl Drop for Line {
             LogFormat::Text => printable_line(line),
             LogFormat::Json => printable_json(line),
         };
-        // Whoever does not read our log has none.
+        // A closed standard error is not our problem.
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
 }
 
-/// Says in the log what whoever runs the program should know.
+/// Logs a warning to the operator.
 pub fn warn(text: &str) {
     tracing::warn!(target: "tramline::telemetry", "{text}");
 }

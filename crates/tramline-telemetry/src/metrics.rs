@@ -1,52 +1,54 @@
-//! The counts and times that are kept, and one place for what each is called and means.
+//! All metrics, with their names and descriptions.
 //!
-//! Names are OpenTelemetry's; `text` spells them as Prometheus does. The number of series is
-//! bounded: what agents call their workflows is theirs to choose.
+//! Names follow OpenTelemetry; `text` converts them for Prometheus. The number of series is limited, because agents
+//! choose the names of their workflows.
 
 mod family;
 mod text;
 
-pub(crate) use family::{Cell, Family, Shape};
+pub(crate) use family::{MetricFamily, MetricKind, MetricSeries};
 pub(crate) use text::text;
 
 use std::time::Duration;
 
-/// The bounds of durations that the conventions recommend, in seconds.
+/// Histogram boundaries for durations recommended by the semantic conventions, in seconds.
 const SECONDS: &[f64] = &[
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
 ];
-/// The bounds of what a disk takes, in seconds.
+/// Histogram boundaries for disk operations, in seconds.
 const DISK_SECONDS: &[f64] = &[
     0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0,
 ];
 
-/// All that is counted.
+/// All metrics.
 pub(crate) struct Metrics {
-    pub(crate) calls: Family,
-    pub(crate) workflows: Family,
-    pub(crate) chats: Family,
-    pub(crate) tokens: Family,
-    pub(crate) started: Family,
-    pub(crate) ended: Family,
-    pub(crate) steps: Family,
-    pub(crate) retries: Family,
-    pub(crate) failures: Family,
-    pub(crate) pauses: Family,
-    pub(crate) live: Family,
-    pub(crate) paused: Family,
-    pub(crate) appends: Family,
-    pub(crate) dropped: Family,
+    pub(crate) calls: MetricFamily,
+    pub(crate) workflows: MetricFamily,
+    pub(crate) chats: MetricFamily,
+    pub(crate) tokens: MetricFamily,
+    pub(crate) started: MetricFamily,
+    pub(crate) ended: MetricFamily,
+    pub(crate) steps: MetricFamily,
+    pub(crate) retries: MetricFamily,
+    pub(crate) failures: MetricFamily,
+    pub(crate) pauses: MetricFamily,
+    pub(crate) live: MetricFamily,
+    pub(crate) paused: MetricFamily,
+    pub(crate) appends: MetricFamily,
+    pub(crate) dropped: MetricFamily,
 }
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let times = |name, help, labels| Family::new(name, help, labels, Shape::Times(SECONDS));
-        let count = |name, help, labels| Family::new(name, help, labels, Shape::Count);
-        let gauge = |name, help| Family::new(name, help, &[], Shape::Gauge);
+        let times = |name, help, labels| {
+            MetricFamily::new(name, help, labels, MetricKind::Histogram(SECONDS))
+        };
+        let count = |name, help, labels| MetricFamily::new(name, help, labels, MetricKind::Counter);
+        let gauge = |name, help| MetricFamily::new(name, help, &[], MetricKind::Gauge);
         Self {
             calls: times(
                 "mcp.client.operation.duration",
-                "How long calls of downstream servers took.",
+                "Duration of calls to downstream servers.",
                 &[
                     "mcp.method.name",
                     "gen_ai.tool.name",
@@ -57,12 +59,12 @@ impl Metrics {
             ),
             workflows: times(
                 "gen_ai.workflow.duration",
-                "How long runs took from their beginning to their end.",
+                "Duration of runs from start to end.",
                 &["gen_ai.workflow.name", "error.type"],
             ),
             chats: times(
                 "gen_ai.client.operation.duration",
-                "How long models took to answer.",
+                "Duration of requests to models.",
                 &[
                     "gen_ai.operation.name",
                     "gen_ai.request.model",
@@ -71,56 +73,59 @@ impl Metrics {
             ),
             tokens: count(
                 "tramline.model.tokens",
-                "Tokens that models read and wrote.",
+                "Tokens read and written by models.",
                 &["gen_ai.request.model"],
             ),
-            started: count("tramline.runs.started", "Runs that began here.", &[]),
+            started: count(
+                "tramline.runs.started",
+                "Runs started by this process.",
+                &[],
+            ),
             ended: count(
                 "tramline.runs.ended",
-                "Runs that ended here, by how.",
+                "Runs ended in this process, by status.",
                 &["status"],
             ),
             steps: count(
                 "tramline.steps",
-                "Steps that ended here, by what they did and how they ended.",
+                "Steps ended in this process, by action and outcome.",
                 &["action", "outcome"],
             ),
             retries: count(
                 "tramline.retries",
-                "Attempts that failed and were followed by another.",
+                "Failed attempts that were retried.",
                 &[],
             ),
             failures: count(
                 "tramline.failures",
-                "Steps and runs that failed for good, by the code that `tramline explain` knows.",
+                "Steps and runs that failed, by the error code for `tramline explain`.",
                 &["of", "code"],
             ),
-            pauses: count(
-                "tramline.pauses",
-                "Questions that runs have asked, by kind.",
-                &["kind"],
+            pauses: count("tramline.pauses", "Pauses of runs, by kind.", &["kind"]),
+            live: gauge(
+                "tramline.runs.live",
+                "Runs that this process currently drives.",
             ),
-            live: gauge("tramline.runs.live", "Runs that this process drives now."),
             paused: gauge(
                 "tramline.runs.paused",
-                "Runs in the store that wait for an answer, whoever began them.",
+                "Paused runs in the store, from any process.",
             ),
-            appends: Family::new(
+            appends: MetricFamily::new(
                 "tramline.store.append.duration",
-                "How long appends to journals took until they were durable.",
+                "Duration of journal appends until they were durable.",
                 &["outcome"],
-                Shape::Times(DISK_SECONDS),
+                MetricKind::Histogram(DISK_SECONDS),
             ),
             dropped: count(
                 "tramline.telemetry.spans.dropped",
-                "Spans that were not exported: the queue was full or the receiver out of reach.",
+                "Spans not exported because the queue was full or the receiver unreachable.",
                 &[],
             ),
         }
     }
 
-    /// All of them, in the order they are shown.
-    pub(crate) fn all(&self) -> [&Family; 14] {
+    /// All metrics, in display order.
+    pub(crate) fn all(&self) -> [&MetricFamily; 14] {
         [
             &self.calls,
             &self.workflows,
@@ -140,7 +145,7 @@ impl Metrics {
     }
 }
 
-/// Milliseconds of a journal as a duration; what ran backwards took no time.
-pub(crate) fn between(began_ms: i64, ended_ms: i64) -> Duration {
+/// The time between two timestamps of a journal; zero if the clock ran backwards.
+pub(crate) fn elapsed(began_ms: i64, ended_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(ended_ms - began_ms).unwrap_or_default())
 }

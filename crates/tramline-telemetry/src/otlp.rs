@@ -1,27 +1,27 @@
-//! OTLP in protobuf: the few messages that we send, written by hand.
+//! OTLP in protobuf: the few messages that we send, encoded by hand.
 //!
-//! The format is fixed for good by its field numbers, and what we say of it are two requests. A
-//! generator and a runtime for it would be more code than this, and a dozen crates.
+//! The field numbers of the format never change, and we need only two requests. A code generator and its runtime would
+//! be more code than this, and a dozen crates.
 
 mod metrics;
 mod span;
 mod wire;
 
 pub(crate) use metrics::metrics;
-pub(crate) use span::{Kind, Span, TEXT_BYTES_MAX, cut, spans};
+pub(crate) use span::{OtlpSpan, SpanKind, TEXT_BYTES_MAX, spans, truncate};
 
-pub(crate) use wire::Message;
+pub(crate) use wire::ProtoMessage;
 
-/// Who we are, in front of everything that is sent.
+/// The resource that describes this process, part of every request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Resource(pub(crate) Vec<(String, String)>);
 
-/// Where spans and metrics come from.
+/// The instrumentation scope.
 const SCOPE: &str = "tramline";
 
-/// The request of either kind: who we are, and what `write` says.
-fn request(from: &Resource, write: impl FnOnce(&mut Message)) -> Vec<u8> {
-    let mut request = Message::default();
+/// A request of either kind: the resource, and what `write` adds.
+fn request(from: &Resource, write: impl FnOnce(&mut ProtoMessage)) -> Vec<u8> {
+    let mut request = ProtoMessage::default();
     request.message(1, |of_resource| {
         of_resource.message(1, |resource| {
             for (name, text) in &from.0 {
@@ -40,7 +40,7 @@ fn request(from: &Resource, write: impl FnOnce(&mut Message)) -> Vec<u8> {
 }
 
 /// `KeyValue { key = 1, value = 2 }`, `AnyValue { string_value = 1 }`.
-fn attribute_text(message: &mut Message, field: u64, name: &str, text: &str) {
+fn attribute_text(message: &mut ProtoMessage, field: u64, name: &str, text: &str) {
     message.message(field, |pair| {
         pair.text(1, name);
         pair.message(2, |any| any.text_even_empty(1, text));
@@ -48,7 +48,7 @@ fn attribute_text(message: &mut Message, field: u64, name: &str, text: &str) {
 }
 
 /// `KeyValue { key = 1, value = 2 }`, `AnyValue { int_value = 3 }`.
-fn attribute_number(message: &mut Message, field: u64, name: &str, number: i64) {
+fn attribute_number(message: &mut ProtoMessage, field: u64, name: &str, number: i64) {
     message.message(field, |pair| {
         pair.text(1, name);
         pair.message(2, |any| any.number_even_zero(3, number as u64));

@@ -1,77 +1,77 @@
-//! What is exported, and where to: the usual `OTEL_*` variables, read once.
+//! What is exported, and where: the standard `OTEL_*` variables, read once.
 //!
-//! Nothing is on unless one of them says so. What they say and we cannot do is an error that names
-//! the variable, since telemetry that is silently not there is found missing when it is needed.
+//! Nothing is exported by default. An unsupported value is an error that names the variable, because telemetry that is
+//! silently missing is noticed only when it is needed.
 
+mod env;
 mod sampler;
-mod words;
 
 pub use sampler::Sampler;
 
+use env::{EnvVars, percent_decoded};
 use std::fmt;
 use std::time::Duration;
-use words::{Words, percent_decoded};
 
-/// Where a receiver listens if nobody says otherwise.
+/// The default address of a receiver.
 const ENDPOINT: &str = "http://localhost:4318";
-/// Longer queues are not taken: every span in them takes memory.
+/// Largest queue size, in spans. Each queued span uses memory.
 const QUEUE_MAX: u64 = 1_000_000;
 
-/// What is exported, and where to.
+/// What is exported, and where.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct TelemetrySettings {
     /// Spans to a receiver.
-    pub traces: Option<Traces>,
+    pub traces: Option<TraceExport>,
     /// Metrics to a receiver.
-    pub metrics: Option<Pushed>,
-    /// Metrics as text, for whoever fetches them.
+    pub metrics: Option<MetricExport>,
+    /// Whether metrics can be scraped as text.
     pub prometheus: bool,
-    /// Whether what tools are called with and give is told.
-    pub content: bool,
-    /// What is handed on to who is called.
-    pub handed_on: HandedOn,
-    /// Who we are, as names and texts.
+    /// Whether arguments and results of tools are exported.
+    pub capture_content: bool,
+    /// What is propagated to downstream calls.
+    pub propagation: Propagation,
+    /// The resource attributes of this process.
     pub resource: Vec<(String, String)>,
 }
 
 /// Spans that are sent to a receiver.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Traces {
-    /// Where to.
-    pub to: Receiver,
-    /// Which traces.
+pub struct TraceExport {
+    /// The receiver.
+    pub to: OtlpReceiver,
+    /// Which traces are recorded.
     pub sampler: Sampler,
-    /// So many spans wait at most; those that come then are dropped.
+    /// Most queued spans. Further ones are dropped.
     pub queue: usize,
-    /// So many are sent at once.
+    /// Number of spans sent at once.
     pub batch: usize,
     /// How long a span waits for others.
     pub delay: Duration,
-    /// How long sending a batch may take, tries and all.
-    pub patience: Duration,
+    /// How long sending a batch may take, including retries.
+    pub export_timeout: Duration,
 }
 
 /// Metrics that are sent to a receiver.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pushed {
-    /// Where to.
-    pub to: Receiver,
-    /// How often.
-    pub every: Duration,
+pub struct MetricExport {
+    /// The receiver.
+    pub to: OtlpReceiver,
+    /// How often they are sent.
+    pub interval: Duration,
 }
 
-/// Where OTLP is sent.
+/// An OTLP receiver.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Receiver {
-    /// The address.
+pub struct OtlpReceiver {
+    /// The URL.
     pub url: String,
-    /// What goes with every request; may hold secrets.
+    /// Headers of every request; they may contain secrets.
     pub headers: Vec<(String, String)>,
     /// How long one request may take.
     pub timeout: Duration,
 }
 
-impl fmt::Debug for Receiver {
+impl fmt::Debug for OtlpReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         f.debug_struct("Receiver")
@@ -80,16 +80,16 @@ impl fmt::Debug for Receiver {
     }
 }
 
-/// What is handed on to who is called.
+/// What is propagated to downstream calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HandedOn {
+pub struct Propagation {
     /// `traceparent` and `tracestate`.
     pub context: bool,
     /// `baggage`.
     pub baggage: bool,
 }
 
-impl Default for HandedOn {
+impl Default for Propagation {
     fn default() -> Self {
         Self {
             context: true,
@@ -98,55 +98,55 @@ impl Default for HandedOn {
     }
 }
 
-/// A variable that says what cannot be done.
+/// A variable with an unsupported value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{variable}: {says}")]
-pub struct BadSetting {
-    /// Which variable.
+#[error("{variable}: {message}")]
+pub struct InvalidVariable {
+    /// The variable.
     pub variable: String,
-    /// Why not, and what to write instead.
-    pub says: String,
+    /// What is wrong, and what to write instead.
+    pub message: String,
 }
 
-impl Settings {
-    /// Reads the variables, which are looked up by name.
-    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
-        let words = Words::new(&lookup);
+impl TelemetrySettings {
+    /// Reads the variables. `lookup` returns a variable's value by name.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidVariable> {
+        let words = EnvVars::new(&lookup);
         if words.is_true("OTEL_SDK_DISABLED")? {
             return Ok(Self::default());
         }
         let endpoint = words.text("OTEL_EXPORTER_OTLP_ENDPOINT").is_some();
         let own = words.text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").is_some();
         let wanted = words.list("OTEL_TRACES_EXPORTER", &["otlp", "none"])?;
-        // Where a receiver is named and nothing else is said, it gets the spans.
+        // If only a receiver is set, it gets the spans.
         let traced = match wanted.is_empty() {
             true => endpoint || own,
             false => wanted.contains(&"otlp"),
         };
         let exporters = words.list("OTEL_METRICS_EXPORTER", &["prometheus", "otlp", "none"])?;
         if !traced && !exporters.iter().any(|it| *it != "none") {
-            // What the other variables say is for other programs then.
+            // The other variables are meant for other programs then.
             return Ok(Self::default());
         }
         Ok(Self {
             traces: traced.then(|| traces(&words)).transpose()?,
             metrics: exporters
                 .contains(&"otlp")
-                .then(|| pushed(&words))
+                .then(|| metric_export(&words))
                 .transpose()?,
             prometheus: exporters.contains(&"prometheus"),
-            content: content(&words)?,
-            handed_on: handed_on(&words)?,
+            capture_content: capture_content(&words)?,
+            propagation: propagation(&words)?,
             resource: resource(&words),
         })
     }
 
-    /// Whether anything is to be exported.
+    /// Whether anything is exported.
     pub fn is_on(&self) -> bool {
         self.traces.is_some() || self.metrics.is_some() || self.prometheus
     }
 
-    /// What must not be shown: the values of headers.
+    /// The values of headers, which must not be shown.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let traces = self.traces.iter().map(|traces| &traces.to);
         let metrics = self.metrics.iter().map(|pushed| &pushed.to);
@@ -155,31 +155,35 @@ impl Settings {
     }
 }
 
-fn traces(words: &Words<'_>) -> Result<Traces, BadSetting> {
+fn traces(words: &EnvVars<'_>) -> Result<TraceExport, InvalidVariable> {
     let queue = words.number("OTEL_BSP_MAX_QUEUE_SIZE", 2_048, 1..=QUEUE_MAX)?;
     let batch = words.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512, 1..=QUEUE_MAX)?;
     let delay = words.number("OTEL_BSP_SCHEDULE_DELAY", 5_000, 0..=3_600_000)?;
     let patience = words.number("OTEL_BSP_EXPORT_TIMEOUT", 30_000, 1..=3_600_000)?;
-    Ok(Traces {
+    Ok(TraceExport {
         to: receiver(words, "TRACES", "v1/traces")?,
         sampler: sampler::read(words)?,
         queue: queue as usize,
         batch: batch.min(queue) as usize,
         delay: Duration::from_millis(delay),
-        patience: Duration::from_millis(patience),
+        export_timeout: Duration::from_millis(patience),
     })
 }
 
-fn pushed(words: &Words<'_>) -> Result<Pushed, BadSetting> {
+fn metric_export(words: &EnvVars<'_>) -> Result<MetricExport, InvalidVariable> {
     let every = words.number("OTEL_METRIC_EXPORT_INTERVAL", 60_000, 100..=86_400_000)?;
-    Ok(Pushed {
+    Ok(MetricExport {
         to: receiver(words, "METRICS", "v1/metrics")?,
-        every: Duration::from_millis(every),
+        interval: Duration::from_millis(every),
     })
 }
 
-/// Where a signal goes: what is said of it alone counts before what is said of all.
-fn receiver(words: &Words<'_>, signal: &str, path: &str) -> Result<Receiver, BadSetting> {
+/// The receiver of a signal: variables of the signal take precedence over general ones.
+fn receiver(
+    words: &EnvVars<'_>,
+    signal: &str,
+    path: &str,
+) -> Result<OtlpReceiver, InvalidVariable> {
     let name = |what: &str| format!("OTEL_EXPORTER_OTLP_{signal}_{what}");
     let general = |what: &str| format!("OTEL_EXPORTER_OTLP_{what}");
     let either = |what: &str| {
@@ -190,12 +194,15 @@ fn receiver(words: &Words<'_>, signal: &str, path: &str) -> Result<Receiver, Bad
         && protocol != "http/protobuf"
     {
         let says = format!(
-            "`{protocol}` is not spoken here; write `http/protobuf`, which receivers usually take at port 4318"
+            "`{protocol}` is not supported; write `http/protobuf`, which receivers usually accept on port 4318"
         );
-        return Err(BadSetting { variable, says });
+        return Err(InvalidVariable {
+            variable,
+            message: says,
+        });
     }
     let (variable, url) = match words.text(&name("ENDPOINT")) {
-        // One that is for this signal alone is taken as it is.
+        // A URL for this signal alone is used unchanged.
         Some(url) => (name("ENDPOINT"), url),
         None => {
             let base = words.text(&general("ENDPOINT"));
@@ -206,48 +213,51 @@ fn receiver(words: &Words<'_>, signal: &str, path: &str) -> Result<Receiver, Bad
     };
     let sound = reqwest::Url::parse(&url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     if !sound {
-        let says = "it must be the address of a receiver, such as http://localhost:4318".to_owned();
-        return Err(BadSetting { variable, says });
+        let says = "it must be the URL of a receiver, such as http://localhost:4318".to_owned();
+        return Err(InvalidVariable {
+            variable,
+            message: says,
+        });
     }
     let headers = match either("HEADERS") {
         None => Vec::new(),
-        Some((variable, text)) => words::pairs(&text).ok_or_else(|| BadSetting {
+        Some((variable, text)) => env::pairs(&text).ok_or_else(|| InvalidVariable {
             variable,
-            says: "write name=value, more of them after commas".to_owned(),
+            message: "write name=value, separated by commas".to_owned(),
         })?,
     };
     let own = words.text(&name("TIMEOUT")).map(|_| name("TIMEOUT"));
     let variable = own.unwrap_or_else(|| general("TIMEOUT"));
     let timeout = words.number(&variable, 10_000, 1..=3_600_000)?;
-    Ok(Receiver {
+    Ok(OtlpReceiver {
         url,
         headers,
         timeout: Duration::from_millis(timeout),
     })
 }
 
-/// Whether what tools are called with and give is told: our word, or the convention's.
-fn content(words: &Words<'_>) -> Result<bool, BadSetting> {
+/// Whether arguments and results of tools are exported: our variable, or the one of the semantic conventions.
+fn capture_content(words: &EnvVars<'_>) -> Result<bool, InvalidVariable> {
     let usual = words.text("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT");
     let usual = usual.unwrap_or_default().to_ascii_lowercase();
     let usual = matches!(usual.as_str(), "true" | "span_only" | "span_and_event");
     Ok(words.is_true("TRAMLINE_TELEMETRY_CONTENT")? || usual)
 }
 
-fn handed_on(words: &Words<'_>) -> Result<HandedOn, BadSetting> {
+fn propagation(words: &EnvVars<'_>) -> Result<Propagation, InvalidVariable> {
     let known = ["tracecontext", "baggage", "none"];
     let wanted = words.list("OTEL_PROPAGATORS", &known)?;
     Ok(match wanted.is_empty() {
-        true => HandedOn::default(),
-        false => HandedOn {
+        true => Propagation::default(),
+        false => Propagation {
             context: wanted.contains(&"tracecontext"),
             baggage: wanted.contains(&"baggage"),
         },
     })
 }
 
-/// Who we are: a name for the service, then what the operator says.
-fn resource(words: &Words<'_>) -> Vec<(String, String)> {
+/// The resource attributes: the service name, then what the operator set.
+fn resource(words: &EnvVars<'_>) -> Vec<(String, String)> {
     let said = words.text("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
     let mut resource: Vec<(String, String)> = Vec::new();
     let pairs = said.split(',').filter_map(|pair| pair.split_once('='));

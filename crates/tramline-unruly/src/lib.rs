@@ -1,5 +1,5 @@
-//! What tests do around the unruly server: find its program, see its processes from outside, and
-//! kill whoever drives it to see whether anything is lost.
+//! Test support around the misbehaving server: finds its program, inspects its processes from
+//! outside, and runs soak tests that kill the program under test.
 
 pub mod processes;
 pub mod program;

@@ -1,23 +1,23 @@
-//! An MCP server over stdio that misbehaves on request: what the client is tested against.
+//! An MCP server over stdio that misbehaves on request, for testing the client.
 //!
-//! Written by hand over `serde_json` so that it can break every rule a library would keep, and
-//! so small that it starts in a millisecond. It is never shipped.
+//! Written directly on `serde_json`, so that it can break rules that a library enforces, and so
+//! small that it starts in a millisecond. It is never shipped.
 
-mod hostile;
+mod malicious_tools;
 mod modes;
 mod serve;
-mod slow;
+mod slow_calls;
 mod tools;
 mod wire;
 
-use modes::Modes;
-use serve::Server;
+use modes::ServerModes;
+use serve::TestServer;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
 fn main() -> ExitCode {
-    let modes = match Modes::read(std::env::args().skip(1)) {
+    let modes = match ServerModes::read(std::env::args().skip(1)) {
         Ok(modes) => modes,
         Err(message) => {
             let _ = writeln!(std::io::stderr(), "unruly: {message}");
@@ -25,15 +25,15 @@ fn main() -> ExitCode {
         }
     };
     if modes.exit_at_start {
-        let _ = writeln!(std::io::stderr(), "unruly: told to exit at start");
+        let _ = writeln!(std::io::stderr(), "unruly: exiting at start, as requested");
         return ExitCode::from(7);
     }
     if modes.grandchild {
-        // Its parent never reaps it: only a signal to the whole group ends it.
+        // Its parent never reaps it: only a signal to the whole process group ends it.
         let _ = std::process::Command::new("sleep").arg("1000").spawn();
     }
     if modes.setsid_child {
-        // In a session of its own: a signal to our group does not reach it.
+        // In its own session: a signal to our process group does not reach it.
         let _ = std::process::Command::new("setsid")
             .args(["sleep", "1000"])
             .spawn();
@@ -48,9 +48,9 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Reads requests until stdin ends, or for ever past its end where told to ignore that.
-fn serve(modes: &Modes) {
-    let server = Server::new(modes.clone());
+/// Reads requests until stdin ends.
+fn serve(modes: &ServerModes) {
+    let server = TestServer::new(modes.clone());
     let mut line = String::new();
     let mut stdin = std::io::stdin().lock();
     loop {
@@ -59,7 +59,7 @@ fn serve(modes: &Modes) {
             Ok(0) | Err(_) => return,
             Ok(_) => {
                 if let Ok(message) = serde_json::from_str(&line) {
-                    server.take(message);
+                    server.handle(message);
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! Processes seen from outside: found again by a mark in their environment, whoever their parent
-//! is by now.
+//! Inspects processes from outside. They are found by a mark in their environment, whatever their
+//! parent is by now.
 
 use anyhow::{Result, bail};
 pub use nix::sys::signal::Signal;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The environment variable that holds the mark.
 pub const MARK: &str = "UNRULY_MARK";
 
-/// How often something is looked at that is waited for.
+/// Interval between checks of a condition.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// A mark that no other process has.
@@ -21,7 +21,7 @@ pub fn mark() -> String {
     format!("{}-{count}", std::process::id())
 }
 
-/// The living processes that carry a mark in their environment.
+/// The living processes with a mark in their environment.
 pub fn marked(mark: &str) -> Vec<u32> {
     let needle = format!("{MARK}={mark}");
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -50,30 +50,30 @@ pub fn send(id: u32, signal: Signal) -> Result<()> {
     Ok(())
 }
 
-/// Kills every process that carries the mark, as a machine that loses its power would.
+/// Kills every process with the mark, like a power loss.
 pub fn kill_marked(mark: &str) {
     for id in marked(mark) {
         if let Ok(id) = i32::try_from(id) {
-            // It may have ended by itself meanwhile.
+            // It may have exited meanwhile.
             let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
         }
     }
 }
 
-/// Waits until no process carries the mark.
-pub fn all_gone(mark: &str, patience: Duration) -> Result<()> {
-    until(patience, || marked(mark).is_empty()).or_else(|_| {
+/// Waits until no process has the mark.
+pub fn wait_until_gone(mark: &str, patience: Duration) -> Result<()> {
+    wait_until(patience, || marked(mark).is_empty()).or_else(|_| {
         let left = marked(mark);
         bail!("processes {left:?} still live after {patience:?}")
     })
 }
 
-/// Waits for something to become true, looking often.
-pub fn until(patience: Duration, mut holds: impl FnMut() -> bool) -> Result<()> {
+/// Waits until a condition holds, checking often.
+pub fn wait_until(patience: Duration, mut holds: impl FnMut() -> bool) -> Result<()> {
     let start = Instant::now();
     while !holds() {
         if start.elapsed() > patience {
-            bail!("waited {patience:?} in vain");
+            bail!("the condition did not hold within {patience:?}");
         }
         std::thread::sleep(LOOK_AGAIN);
     }

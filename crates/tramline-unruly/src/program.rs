@@ -1,12 +1,12 @@
-//! Finding the unruly server's program, in a debug build or a release build.
+//! Finds the program of the test server, in a debug or release build.
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The unruly server: `TRAMLINE_UNRULY`, or beside the calling test's own program, built if it is
-/// not there yet.
-pub fn unruly() -> Result<PathBuf> {
+/// The test server: `$TRAMLINE_UNRULY`, or the binary beside the calling test's program, which is
+/// built if missing.
+pub fn test_server() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("TRAMLINE_UNRULY") {
         return Ok(path.into());
     }
@@ -14,7 +14,7 @@ pub fn unruly() -> Result<PathBuf> {
     let target = own
         .parent()
         .and_then(Path::parent)
-        .context("a test's program lies in target/PROFILE/deps")?;
+        .context("a test program must be in target/PROFILE/deps")?;
     let program = target.join("unruly");
     if !program.exists() {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

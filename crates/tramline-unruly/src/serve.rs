@@ -1,9 +1,9 @@
-//! Takes one message after the other: handshakes of both eras, listings, calls, cancellations.
+//! Handles messages: handshakes of both protocol versions, listings, calls, cancellations.
 
-use crate::hostile;
-use crate::modes::Modes;
-use crate::slow::Running;
-use crate::tools::{self, Call};
+use crate::malicious_tools;
+use crate::modes::ServerModes;
+use crate::slow_calls::RunningCalls;
+use crate::tools::{self, IncomingCall};
 use crate::wire;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -15,16 +15,16 @@ const INVALID_PARAMS: i64 = -32602;
 const METHOD_NOT_FOUND: i64 = -32601;
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// The server's state: its modes, whether its list has grown, and the calls that still run.
-pub(crate) struct Server {
-    modes: Modes,
+/// The server's state: its modes, whether its list has grown, and the running calls.
+pub(crate) struct TestServer {
+    modes: ServerModes,
     grown: AtomicBool,
-    running: Arc<Running>,
+    running: Arc<RunningCalls>,
 }
 
-impl Server {
-    /// A server that misbehaves as told.
-    pub(crate) fn new(modes: Modes) -> Self {
+impl TestServer {
+    /// A server with these modes.
+    pub(crate) fn new(modes: ServerModes) -> Self {
         Self {
             modes,
             grown: AtomicBool::new(false),
@@ -32,8 +32,8 @@ impl Server {
         }
     }
 
-    /// Takes one message from the client.
-    pub(crate) fn take(&self, message: Value) {
+    /// Handles one message from the client.
+    pub(crate) fn handle(&self, message: Value) {
         let method = message["method"].as_str().unwrap_or_default();
         let params = &message["params"];
         let Some(id) = message.get("id") else {
@@ -61,13 +61,17 @@ impl Server {
             "tools/list" => self.list(id, params),
             "tools/call" => self.call(id, params),
             _ if self.modes.ignore_unknown => {}
-            _ => wire::send(&wire::refusal(id, METHOD_NOT_FOUND, "no such method")),
+            _ => wire::send(&wire::error(id, METHOD_NOT_FOUND, "no such method")),
         }
     }
 
     fn initialize(&self, id: &Value, params: &Value) {
         if self.modes.modern_only {
-            let refusal = wire::refusal(id, UNSUPPORTED_VERSION, "only 2026-07-28 is spoken here");
+            let refusal = wire::error(
+                id,
+                UNSUPPORTED_VERSION,
+                "only protocol version 2026-07-28 is supported",
+            );
             return wire::send(&refusal);
         }
         let version = params["protocolVersion"].as_str().unwrap_or(LEGACY);
@@ -84,11 +88,11 @@ impl Server {
     fn list(&self, id: &Value, params: &Value) {
         let mut all = tools::all();
         if self.modes.hostile {
-            all.extend(hostile::all(self.modes.tell_secret));
+            all.extend(malicious_tools::malicious_tools(self.modes.reveal_secret));
         }
-        all.extend(hostile::many(self.modes.tools));
+        all.extend(malicious_tools::many_tools(self.modes.tools));
         if self.grown.load(Ordering::SeqCst) {
-            all.push(tools::late());
+            all.push(tools::late_tool());
         }
         let from = params["cursor"]
             .as_str()
@@ -111,11 +115,11 @@ impl Server {
         }
     }
 
-    /// The newer era: those who listen are told, under the id of their listening.
+    /// In the newer protocol, subscribers are notified with the id of their subscription.
     fn listen(&self, id: &Value, params: &Value) {
         let meta = json!({"io.modelcontextprotocol/subscriptionId": id});
         let accepted = json!({"_meta": meta, "notifications": params["notifications"]});
-        wire::send(&wire::notice(
+        wire::send(&wire::notification(
             "notifications/subscriptions/acknowledged",
             accepted,
         ));
@@ -124,12 +128,15 @@ impl Server {
 
     fn grow(&self, params: Value) {
         if !self.grown.swap(true, Ordering::SeqCst) {
-            wire::send(&wire::notice("notifications/tools/list_changed", params));
+            wire::send(&wire::notification(
+                "notifications/tools/list_changed",
+                params,
+            ));
         }
     }
 
     fn call(&self, id: &Value, params: &Value) {
-        let call = Call {
+        let call = IncomingCall {
             id: id.clone(),
             tool: params["name"].as_str().unwrap_or_default().to_owned(),
             arguments: params["arguments"].clone(),
@@ -137,13 +144,13 @@ impl Server {
             progress: params["_meta"].get("progressToken").cloned(),
             meta: params["_meta"].clone(),
         };
-        if self.modes.hostile && hostile::is_known(&call.tool) {
-            hostile::run(call, &self.running);
+        if self.modes.hostile && malicious_tools::is_known(&call.tool) {
+            malicious_tools::run(call, &self.running);
         } else if tools::is_known(&call.tool) {
             tools::run(call, &self.running);
         } else {
             let message = format!("Unknown tool: {}", call.tool);
-            wire::send(&wire::refusal(id, INVALID_PARAMS, &message));
+            wire::send(&wire::error(id, INVALID_PARAMS, &message));
         }
     }
 }

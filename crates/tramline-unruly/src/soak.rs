@@ -1,63 +1,63 @@
-//! The soak: runs of graphs made by chance, killed at random moments and resumed until they end,
-//! then held against what the unruly server saw and against the same graph left alone.
+//! The crash soak: runs of random graphs are killed at random moments and resumed until they end,
+//! then compared with the calls that the test server logged and with an undisturbed run.
 
 use anyhow::{Result, ensure};
-use chance::Chance;
-use round::{Field, Round};
+use round::{Round, SoakPrograms};
+use seeded_rng::SeededRng;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-mod chance;
 mod check;
 mod command;
 pub mod hostile;
-mod plan;
 mod power;
+mod random_graph;
 mod round;
+mod seeded_rng;
 mod storm;
 mod tally;
 
 pub use power::{PowerTally, power};
 pub use storm::storm;
-pub use tally::Tally;
+pub use tally::SoakTally;
 
-/// A soak ends after this long, whatever it has got to by then.
+/// The longest that a soak may take.
 const TIME_MAX: Duration = Duration::from_secs(20 * 60);
 
-/// So many violations say enough.
+/// Violations after which a soak stops.
 const VIOLATIONS_MAX: usize = 20;
 
-/// What to soak, and how much of it.
+/// What to soak, and how much.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct SoakSettings {
     /// The program that is killed.
     pub tramline: PathBuf,
     /// The server that it calls.
     pub unruly: PathBuf,
-    /// Where everything is written; rounds that went well are removed.
+    /// The working directory; successful rounds are removed.
     pub dir: PathBuf,
-    /// How many kills at least.
+    /// The minimum number of kills.
     pub kills: u64,
-    /// What chance begins with.
+    /// The seed of the random choices.
     pub seed: u64,
-    /// How many rounds at once.
+    /// Number of concurrent rounds.
     pub workers: u64,
-    /// Who is told how it goes.
-    pub tell: fn(&str),
+    /// Receives progress messages.
+    pub on_progress: fn(&str),
 }
 
-/// Soaks. What went wrong is in the tally.
-pub fn run(settings: &Settings) -> Result<Tally> {
+/// Runs the soak; violations are in the tally.
+pub fn run(settings: &SoakSettings) -> Result<SoakTally> {
     std::fs::create_dir_all(&settings.dir)?;
-    let field = Field {
+    let field = SoakPrograms {
         tramline: settings.tramline.clone(),
         unruly: settings.unruly.clone(),
         shared: settings.dir.join("shared"),
     };
     let begun = Instant::now();
-    let (rounds, total) = (AtomicU64::new(0), Mutex::new(Tally::default()));
+    let (rounds, total) = (AtomicU64::new(0), Mutex::new(SoakTally::default()));
     let enough = || {
         let total = total.lock().unwrap_or_else(PoisonError::into_inner);
         total.kills() >= settings.kills
@@ -69,15 +69,15 @@ pub fn run(settings: &Settings) -> Result<Tally> {
             scope.spawn(|| {
                 while !enough() {
                     let number = rounds.fetch_add(1, Ordering::Relaxed);
-                    let tally = one(settings, &field, settings.seed.wrapping_add(number));
+                    let tally = run_round(settings, &field, settings.seed.wrapping_add(number));
                     let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
                     for violation in &tally.violations {
-                        (settings.tell)(violation);
+                        (settings.on_progress)(violation);
                     }
                     let before = total.kills();
                     total.add(tally);
                     if before / 10 != total.kills() / 10 {
-                        (settings.tell)(&format!("{} kills", total.kills()));
+                        (settings.on_progress)(&format!("{} kills", total.kills()));
                     }
                 }
             });
@@ -92,13 +92,13 @@ pub fn run(settings: &Settings) -> Result<Tally> {
     Ok(total)
 }
 
-/// One round; whatever keeps it from its end is a violation.
-fn one(settings: &Settings, field: &Field, seed: u64) -> Tally {
+/// Runs one round; an error is a violation.
+fn run_round(settings: &SoakSettings, field: &SoakPrograms, seed: u64) -> SoakTally {
     let dir = settings.dir.join(format!("round-{seed}"));
-    let mut tally = Tally::default();
-    match Round::new(field, dir.clone(), seed).and_then(|mut round| round.go(&mut tally)) {
+    let mut tally = SoakTally::default();
+    match Round::new(field, dir.clone(), seed).and_then(|mut round| round.run(&mut tally)) {
         Ok(()) => {
-            // What is left of it takes nobody's place.
+            // Leftovers do no harm.
             let _ = std::fs::remove_dir_all(&dir);
         }
         Err(error) => tally

@@ -1,6 +1,6 @@
-//! The tools: a few that behave, and one for each way of not behaving.
+//! The tools: a few that behave well, and one for each kind of misbehaviour.
 
-use crate::slow::{self, Running};
+use crate::slow_calls::{self, RunningCalls};
 use crate::wire;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -10,11 +10,11 @@ use std::time::Duration;
 /// A one-pixel PNG, for results that are not text.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// How much `flood` writes at a time.
+/// Bytes that `flood` writes at a time.
 const FLOOD_CHUNK_BYTES: usize = 64 * 1024;
 
-/// One call as it came in.
-pub(crate) struct Call {
+/// One incoming call.
+pub(crate) struct IncomingCall {
     pub(crate) id: Value,
     pub(crate) tool: String,
     pub(crate) arguments: Value,
@@ -23,8 +23,8 @@ pub(crate) struct Call {
     pub(crate) meta: Value,
 }
 
-impl Call {
-    /// A whole number among the arguments.
+impl IncomingCall {
+    /// An integer argument.
     pub(crate) fn number(&self, name: &str, default: u64) -> u64 {
         self.arguments[name].as_u64().unwrap_or(default)
     }
@@ -34,18 +34,18 @@ impl Call {
     }
 }
 
-/// Every tool with what it does; those with hints say so.
+/// Every tool with its description and hint.
 const TOOLS: [(&str, &str, Option<&str>); 23] = [
-    ("echo", "Gives its arguments back.", Some("readOnlyHint")),
+    ("echo", "Returns its arguments.", Some("readOnlyHint")),
     ("add", "Adds a and b.", Some("idempotentHint")),
     (
         "meta",
-        "Gives the `_meta` of its call back.",
+        "Returns the `_meta` of its call.",
         Some("readOnlyHint"),
     ),
     (
         "record",
-        "Appends a line to the log; not to be repeated.",
+        "Appends a line to the log; must not be repeated.",
         None,
     ),
     (
@@ -56,25 +56,21 @@ const TOOLS: [(&str, &str, Option<&str>); 23] = [
     ("hang", "Never answers.", None),
     ("freeze", "Stops the whole server without ending it.", None),
     ("crash", "Exits with 3 in the middle of the call.", None),
-    ("close", "Closes stdout by exiting with 0, unasked.", None),
-    (
-        "flood",
-        "Writes bytes of rubbish to stdout, then answers.",
-        None,
-    ),
+    ("close", "Closes stdout by exiting with 0.", None),
+    ("flood", "Writes garbage to stdout, then answers.", None),
     (
         "garbage",
-        "Writes lines that are no messages, then answers.",
+        "Writes lines that are not messages, then answers.",
         None,
     ),
     (
         "big",
-        "Answers with a text of so many bytes.",
+        "Answers with a text of the given size.",
         Some("readOnlyHint"),
     ),
     ("twice", "Answers twice.", None),
     ("drip", "Answers a byte at a time.", None),
-    ("fail", "Says that it failed.", Some("readOnlyHint")),
+    ("fail", "Reports a failure.", Some("readOnlyHint")),
     (
         "refuse",
         "Answers with a protocol error.",
@@ -82,14 +78,18 @@ const TOOLS: [(&str, &str, Option<&str>); 23] = [
     ),
     (
         "structured",
-        "Gives structured content.",
+        "Returns structured content.",
         Some("readOnlyHint"),
     ),
-    ("text", "Gives one text as it is.", Some("readOnlyHint")),
-    ("image", "Gives an image.", Some("readOnlyHint")),
-    ("many", "Gives several content items.", Some("readOnlyHint")),
-    ("nothing", "Gives no content at all.", Some("readOnlyHint")),
-    ("stderr", "Writes so many lines to stderr.", None),
+    ("text", "Returns one text unchanged.", Some("readOnlyHint")),
+    ("image", "Returns an image.", Some("readOnlyHint")),
+    (
+        "many",
+        "Returns several content items.",
+        Some("readOnlyHint"),
+    ),
+    ("nothing", "Returns no content.", Some("readOnlyHint")),
+    ("stderr", "Writes lines to stderr.", None),
     (
         "flaky",
         "Fails the first fail_times times, counted in file.",
@@ -97,18 +97,18 @@ const TOOLS: [(&str, &str, Option<&str>); 23] = [
     ),
 ];
 
-/// Whether there is such a tool.
+/// Whether the tool exists.
 pub(crate) fn is_known(tool: &str) -> bool {
     tool == "late" || tool == "says" || TOOLS.iter().any(|(name, _, _)| *name == tool)
 }
 
-/// What the tool `says` says of itself and answers, where the environment has it.
-fn says() -> Option<String> {
+/// The description and answer of the tool `says`, if the environment sets it.
+fn says_text() -> Option<String> {
     std::env::var("UNRULY_SAYS").ok()
 }
 
-/// A tool with that text wherever a tool can have one.
-fn saying(text: &str) -> Value {
+/// A tool with this text in every field that can hold one.
+fn tool_with_text(text: &str) -> Value {
     json!({
         "name": "says",
         "title": text,
@@ -123,14 +123,14 @@ fn saying(text: &str) -> Value {
     })
 }
 
-/// The list of tools as `tools/list` gives it.
+/// The tools for `tools/list`.
 pub(crate) fn all() -> Vec<Value> {
-    let mut all = usual();
-    all.extend(says().map(|text| saying(&text)));
+    let mut all = standard_tools();
+    all.extend(says_text().map(|text| tool_with_text(&text)));
     all
 }
 
-fn usual() -> Vec<Value> {
+fn standard_tools() -> Vec<Value> {
     TOOLS
         .iter()
         .map(|(name, what, hint)| {
@@ -147,16 +147,16 @@ fn usual() -> Vec<Value> {
         .collect()
 }
 
-/// The tool that is there only after the list has changed.
-pub(crate) fn late() -> Value {
-    json!({"name": "late", "description": "Came late.", "inputSchema": {"type": "object"}})
+/// The tool that appears only after the list has changed.
+pub(crate) fn late_tool() -> Value {
+    json!({"name": "late", "description": "Appears only later.", "inputSchema": {"type": "object"}})
 }
 
-/// Carries a call out, on this thread if it is quick.
-pub(crate) fn run(call: Call, running: &Arc<Running>) {
+/// Executes a call, on this thread if it is quick.
+pub(crate) fn run(call: IncomingCall, running: &Arc<RunningCalls>) {
     match call.tool.as_str() {
-        "sleep" => running.start(call, slow::sleep),
-        "hang" => running.start(call, slow::hang),
+        "sleep" => running.start(call, slow_calls::sleep),
+        "hang" => running.start(call, slow_calls::hang),
         "record" => record(call, running),
         "freeze" => loop {
             std::thread::sleep(Duration::from_secs(60));
@@ -167,7 +167,7 @@ pub(crate) fn run(call: Call, running: &Arc<Running>) {
         }
         "close" => std::process::exit(0),
         "flood" => running.start(call, |call, _| Some(flood(call))),
-        "drip" => slow::drip(&call),
+        "drip" => slow_calls::drip(&call),
         "big" => big(&call),
         "refuse" => refuse(&call),
         "twice" => {
@@ -176,14 +176,14 @@ pub(crate) fn run(call: Call, running: &Arc<Running>) {
             }
         }
         _ => {
-            let result = quick(&call);
+            let result = answer_quick(&call);
             wire::send(&wire::answer(&call.id, result));
         }
     }
 }
 
-/// The tools whose answer is a plain result, at once.
-fn quick(call: &Call) -> Value {
+/// The tools that answer at once with a plain result.
+fn answer_quick(call: &IncomingCall) -> Value {
     let items = |items: Value| json!({"content": items});
     match call.tool.as_str() {
         "add" => {
@@ -191,8 +191,12 @@ fn quick(call: &Call) -> Value {
             wire::text((number("a") + number("b")).to_string())
         }
         "garbage" => {
-            wire::raw(b"Listening on stdio...\n\xff\xfe\x00binary\n{\"jsonrpc\":\"2.0\",\"id\":\n");
-            wire::raw(b"[]\n{}\n{\"hello\":1}\n{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n");
+            wire::write_raw(
+                b"Listening on stdio...\n\xff\xfe\x00binary\n{\"jsonrpc\":\"2.0\",\"id\":\n",
+            );
+            wire::write_raw(
+                b"[]\n{}\n{\"hello\":1}\n{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n",
+            );
             wire::text("after the garbage")
         }
         "fail" => wire::failed(call.text("message", "it failed")),
@@ -219,15 +223,15 @@ fn quick(call: &Call) -> Value {
         }
         "flaky" => flaky(call),
         "late" => wire::text("better late"),
-        "says" => wire::failed(says().unwrap_or_default()),
+        "says" => wire::failed(says_text().unwrap_or_default()),
         _ => json!({
             "content": [{"type": "text", "text": call.arguments.to_string()}],
         }),
     }
 }
 
-/// The one real side effect: the line is on the disk before any delay, and before the answer.
-fn record(call: Call, running: &Arc<Running>) {
+/// The only real side effect: the line is on disk before any delay, and before the answer.
+fn record(call: IncomingCall, running: &Arc<RunningCalls>) {
     let entry = json!({"key": call.key, "arguments": call.arguments});
     let result = match wire::log(&entry) {
         Ok(()) => wire::text("recorded"),
@@ -242,11 +246,11 @@ fn record(call: Call, running: &Arc<Running>) {
     }
 }
 
-fn flood(call: &Call) -> Value {
+fn flood(call: &IncomingCall) -> Value {
     let mut chunk = match call.text("kind", "lines").as_str() {
         "line" => vec![b'x'; FLOOD_CHUNK_BYTES],
         "messages" => {
-            let notice = wire::notice(
+            let notice = wire::notification(
                 "notifications/message",
                 json!({"level": "info", "data": "x".repeat(200)}),
             );
@@ -260,17 +264,17 @@ fn flood(call: &Call) -> Value {
     }
     let bytes = call.number("bytes", 64 * 1024 * 1024) as usize;
     for _ in 0..bytes.div_ceil(chunk.len()) {
-        wire::raw(&chunk);
+        wire::write_raw(&chunk);
     }
     if chunk.last() != Some(&b'\n') {
-        wire::raw(b"\n");
+        wire::write_raw(b"\n");
     }
     wire::text("flooded")
 }
 
-/// A text of so many bytes; `id_last` puts the id behind it, as some libraries do. Put together
-/// by hand, since a debug build takes long to escape fifty million letters.
-fn big(call: &Call) {
+/// A text of `bytes` bytes; `id_last` puts the id after it, as some libraries do. Built by hand,
+/// since a debug build takes long to escape fifty million letters.
+fn big(call: &IncomingCall) {
     let id = format!(r#""jsonrpc":"2.0","id":{}"#, call.id);
     let letters = "b".repeat(call.number("bytes", 50_000_000) as usize);
     let result = format!(r#""result":{{"content":[{{"type":"text","text":"{letters}"}}]}}"#);
@@ -279,15 +283,15 @@ fn big(call: &Call) {
     } else {
         format!("{{{id},{result}}}\n")
     };
-    wire::raw(line.as_bytes());
+    wire::write_raw(line.as_bytes());
 }
 
-fn refuse(call: &Call) {
+fn refuse(call: &IncomingCall) {
     let code = call.arguments["code"].as_i64().unwrap_or(-32602);
-    wire::send(&wire::refusal(&call.id, code, "refused on request"));
+    wire::send(&wire::error(&call.id, code, "refused on request"));
 }
 
-fn flaky(call: &Call) -> Value {
+fn flaky(call: &IncomingCall) -> Value {
     let path = call.text("file", "flaky.count");
     let count: u64 = std::fs::read_to_string(&path)
         .ok()

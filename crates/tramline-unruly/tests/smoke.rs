@@ -1,4 +1,4 @@
-//! The unruly server can also behave; having this test makes cargo build the program with the
+//! The test server can also behave well. This test makes cargo build the program with the
 //! workspace's tests.
 
 use std::io::Write;

@@ -1,6 +1,6 @@
-//! Seals what settings hold, under a key that it keeps in a file of its own.
+//! Encrypts settings with a key in its own file.
 //!
-//! It may not know what a setting, a run or a server is, and it keeps nothing but that key.
+//! It may not know what a setting, a run or a server is, and it stores nothing but that key.
 
 mod key_file;
 mod vault;

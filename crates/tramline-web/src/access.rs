@@ -1,10 +1,11 @@
-//! How a browser gets the studio's key: in exchange for a one-time code in the address it is opened with.
+//! How a browser gets the studio's key: in exchange for a one-time code in the address it is opened
+//! with.
 //!
-//! Addresses end up in the history of browsers, in lists of processes and in logs. The key is in none of
-//! them; a code is, and is worth nothing once it was used or has expired.
+//! Addresses end up in browser histories, process lists and logs. They never contain the key, only
+//! a code, which is worthless once it was used or has expired.
 
-use crate::asked::Body;
-use crate::told::Wrong;
+use crate::extract::JsonBody;
+use crate::response::ApiError;
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, HeaderName};
@@ -13,30 +14,30 @@ use serde_json::{Value as Reply, json};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a code can be exchanged: enough to copy an address into a browser by hand.
+/// How long a code is valid: enough to copy an address into a browser by hand.
 const CODE_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// Randomness of a code, in bytes: 128 bits cannot be guessed within its lifetime, at any rate of attempts.
+/// Random bytes in a code: 128 bits cannot be guessed within its lifetime, at any rate of attempts.
 const CODE_BYTES: usize = 16;
 
-/// Codes that can be exchanged at the same time: a few tabs or browsers. While there are so many, a request for
-/// a further one has no effect, so that the requests of others cannot fill the terminal.
+/// The maximum number of valid codes: a few tabs or browsers. At the limit, a request for another
+/// code has no effect, so that other callers cannot flood the terminal.
 const CODES_MAX: usize = 4;
 
-/// The largest request for the key, in bytes: a code and the JSON around it.
+/// The largest key request, in bytes: a code and the JSON around it.
 pub(crate) const EXCHANGE_BYTES_MAX: usize = 1 << 10;
 
-/// Prints an address of the studio where only the operator reads it.
+/// Prints an address of the studio where only the operator can read it.
 pub type PrintAddress = Box<dyn Fn(&str) + Send + Sync>;
 
-/// What tells the time.
+/// The time source.
 type Clock = Box<dyn Fn() -> Instant + Send + Sync>;
 
 /// How the operator gets another address of the studio while it is served.
 pub enum FurtherAddress {
     /// It is printed when the page asks for one.
     Printed(PrintAddress),
-    /// It is not: this says what to do instead.
+    /// It is not printed; this is the instruction to show instead.
     Unavailable(&'static str),
 }
 
@@ -50,7 +51,7 @@ pub struct StudioAccess {
 }
 
 impl StudioAccess {
-    /// Gives out this key.
+    /// Hands out this key.
     pub fn new(key: impl Into<String>, further: FurtherAddress) -> Self {
         Self {
             key: key.into(),
@@ -68,13 +69,13 @@ impl StudioAccess {
         Self { clock, ..self }
     }
 
-    /// Sets where the page is. The first call counts.
+    /// Sets the address of the page. Only the first call counts.
     pub fn serve_at(&self, url: impl Into<String>) {
         let _ = self.url.set(url.into());
     }
 
-    /// A fresh address of the page, with a one-time code; none while too many codes can be exchanged, or
-    /// before it is known where the page is.
+    /// A new address of the page with a one-time code; `None` at the limit of valid codes, or
+    /// before the address of the page is known.
     pub fn fresh_address(&self) -> std::io::Result<Option<String>> {
         let Some(url) = self.url.get() else {
             return Ok(None);
@@ -87,7 +88,7 @@ impl StudioAccess {
         Ok(is_kept.then(|| format!("{url}#code={code}")))
     }
 
-    /// The key, for a code that is good; it is not good a second time.
+    /// Exchanges a valid code for the key. Each code works once.
     fn exchange(&self, shown: &str) -> Option<&str> {
         let now = (self.clock)();
         let is_good = self.with_codes(|codes| codes.redeem(shown, now));
@@ -99,7 +100,7 @@ impl StudioAccess {
         work(&mut codes)
     }
 
-    /// Prints a further address if there is a place for that, and says where the operator finds it.
+    /// Prints another address if possible, and returns where the operator finds it.
     fn print_further(&self) -> &'static str {
         match &self.further {
             FurtherAddress::Unavailable(instead) => instead,
@@ -111,7 +112,7 @@ impl StudioAccess {
                 Ok(None) => {
                     "open the latest address in the terminal where the server was started, or wait five minutes and ask for a new one"
                 }
-                Err(_) => "the system gives no random bytes for a new one: restart the server",
+                Err(_) => "the system has no random bytes for a new one: restart the server",
             },
         }
     }
@@ -123,15 +124,15 @@ impl std::fmt::Debug for StudioAccess {
     }
 }
 
-/// Codes that can be exchanged once each, until they expire.
+/// One-time codes, valid until they expire.
 #[derive(Default)]
 struct OneTimeCodes {
-    /// Each with when it expires.
+    /// Each with its expiry time.
     alive: Vec<(String, Instant)>,
 }
 
 impl OneTimeCodes {
-    /// Keeps a code, unless there are too many.
+    /// Adds a code, unless the limit is reached.
     fn keep(&mut self, code: String, now: Instant) -> bool {
         self.expire(now);
         let has_room = self.alive.len() < CODES_MAX;
@@ -141,7 +142,8 @@ impl OneTimeCodes {
         has_room
     }
 
-    /// Whether the code is good. It is used up by that. All codes are compared, so that the time says nothing.
+    /// Whether the code is valid; this uses it up. All codes are compared, so that timing reveals
+    /// nothing.
     fn redeem(&mut self, shown: &str, now: Instant) -> bool {
         self.expire(now);
         let mut found = None;
@@ -158,12 +160,12 @@ impl OneTimeCodes {
     }
 }
 
-/// Compares in a time that does not depend on how much is the same.
+/// Compares in constant time.
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
-/// A request for the key; without a code, for a further address.
+/// A request for the key; without a code, for another address.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeyRequest {
@@ -172,17 +174,17 @@ pub(crate) struct KeyRequest {
 
 type KeyReply = ([(HeaderName, &'static str); 1], Json<Reply>);
 
-/// Gives the key for a code that is good. Otherwise it says how to get another.
+/// Returns the key for a valid code. Otherwise explains how to get another.
 pub(crate) async fn exchange(
     State(access): State<Arc<StudioAccess>>,
-    Body(request): Body<KeyRequest>,
-) -> Result<KeyReply, Wrong> {
+    JsonBody(request): JsonBody<KeyRequest>,
+) -> Result<KeyReply, ApiError> {
     if let Some(key) = request
         .code
         .as_deref()
         .and_then(|code| access.exchange(code))
     {
-        // Neither a browser nor a proxy keeps it.
+        // Browsers and proxies must not cache it.
         let headers = [(CACHE_CONTROL, "no-store")];
         return Ok((headers, Json(json!({ "key": key }))));
     }
@@ -190,10 +192,10 @@ pub(crate) async fn exchange(
         Some(_) => "this address of the studio was used before, or has expired; ",
         None => "",
     };
-    // A terminal can be halted: that must not keep other requests waiting.
+    // A suspended terminal must not block other requests.
     let printing = tokio::task::spawn_blocking(move || access.print_further());
     let next = printing.await.unwrap_or("restart the server");
-    Err(Wrong::bad_code(format!("{why}{next}")))
+    Err(ApiError::bad_code(format!("{why}{next}")))
 }
 
 #[cfg(test)]
@@ -221,7 +223,7 @@ mod tests {
         let mut codes = OneTimeCodes::default();
         let kept = (0..100).filter(|at: &i32| codes.keep(at.to_string(), start));
         assert_eq!(kept.count(), CODES_MAX);
-        assert!(!codes.redeem("99", start), "it was not kept");
+        assert!(!codes.redeem("99", start), "it was not added");
         assert!(codes.redeem("0", start) && codes.keep("x".into(), start));
         assert!(codes.keep("y".into(), start + CODE_LIFETIME));
     }

@@ -1,8 +1,8 @@
-//! Answers and ends: what is said about a run from the studio, noted like every other command.
+//! Answering and aborting runs from the studio, recorded like every other command.
 
-use crate::Desk;
-use crate::asked::Body;
-use crate::told::{self, Wrong};
+use crate::AppState;
+use crate::extract::JsonBody;
+use crate::response::{self, ApiError};
 use axum::Json;
 use axum::extract::{Extension, FromRequestParts, Path, State};
 use axum::http::Extensions;
@@ -13,63 +13,69 @@ use std::convert::Infallible;
 use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Budget, Pause};
-use tramline_core::{Str, question};
-use tramline_engine::{Admission, Owner, Respondent, Said};
+use tramline_core::{Str, pause_view};
+use tramline_engine::{Admission, PauseAnswer, Respondent, RunOwner};
 
-/// What somebody says to a question.
+/// An answer to a question.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Given {
+pub(crate) struct AnswerBody {
     /// One of the question's options.
     answer: String,
-    /// With `skip`: what is taken for the output.
+    /// With `skip`: the output to use.
     #[serde(default)]
     output: Told,
-    /// With `extend`: what is added. As much again where nothing is said.
+    /// With `extend`: the budget to add; doubles the budget if missing.
     budget: Option<Told>,
-    /// With `proceed`: all of the arguments, where a person has changed them.
+    /// With `proceed`: all arguments, if a person edited them.
     arguments: Option<Told>,
     why: Option<String>,
     by: Option<String>,
 }
 
-/// Why somebody ends a run.
+/// The reason for aborting a run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ended {
+pub(crate) struct AbortBody {
     why: Option<String>,
     by: Option<String>,
 }
 
 pub(crate) async fn answer(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
-    speaker: Speaker,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
+    speaker: RequestAuthor,
     Path(checkpoint): Path<String>,
-    Body(given): Body<Given>,
-) -> Result<Json<Told>, Wrong> {
+    JsonBody(given): JsonBody<AnswerBody>,
+) -> Result<Json<Told>, ApiError> {
     let asked: Checkpoint = checkpoint.parse()?;
     let respondent = respondent(&owner, given.by.as_deref(), &speaker);
-    settle(&desk, &owner, &asked, &given, respondent)
+    append_answer(&desk, &owner, &asked, &given, respondent)
         .await
         .map(Json)
 }
 
 pub(crate) async fn abort(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
-    speaker: Speaker,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
+    speaker: RequestAuthor,
     Path(run): Path<String>,
-    Body(given): Body<Ended>,
-) -> Result<Json<Told>, Wrong> {
+    JsonBody(given): JsonBody<AbortBody>,
+) -> Result<Json<Told>, ApiError> {
     let run: RunId = run.parse()?;
     let by = respondent(&owner, given.by.as_deref(), &speaker).name;
-    end(&desk, &owner, &run, by, given.why).await.map(Json)
+    abort_run(&desk, &owner, &run, by, given.why)
+        .await
+        .map(Json)
 }
 
-/// The caller's name in the journal. A token's name counts for more than what its holder says, and
-/// only a request with the studio's key is called the studio.
-pub(crate) fn name(owner: &Owner, said: Option<&str>, person: Option<&Respondent>) -> Str {
+/// The caller's name in the journal. A token's name overrides what its holder claims, and only a
+/// request with the studio's key is named the studio.
+pub(crate) fn caller_name(
+    owner: &RunOwner,
+    said: Option<&str>,
+    person: Option<&Respondent>,
+) -> Str {
     let said = said.map(str::trim).filter(|said| !said.is_empty());
     let is_studio = person.is_some_and(|person| person.channel == AnswerChannel::Studio);
     let door = if is_studio { "studio" } else { "http" };
@@ -80,13 +86,13 @@ pub(crate) fn name(owner: &Owner, said: Option<&str>, person: Option<&Respondent
     }
 }
 
-/// Who speaks by a request, as far as the door knows.
-pub(crate) struct Speaker {
+/// Who sends a request, as far as authentication knows.
+pub(crate) struct RequestAuthor {
     person: Option<Respondent>,
     admission: Admission,
 }
 
-impl Speaker {
+impl RequestAuthor {
     pub(crate) fn of(extensions: &Extensions) -> Self {
         Self {
             person: extensions.get().cloned(),
@@ -95,7 +101,7 @@ impl Speaker {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Speaker {
+impl<S: Send + Sync> FromRequestParts<S> for RequestAuthor {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -103,57 +109,66 @@ impl<S: Send + Sync> FromRequestParts<S> for Speaker {
     }
 }
 
-/// Who answers: the person that the door let in, or a caller with the run's own token.
-pub(crate) fn respondent(owner: &Owner, said: Option<&str>, speaker: &Speaker) -> Respondent {
+/// Who answers: the authenticated person, or a caller with the run's own token.
+pub(crate) fn respondent(
+    owner: &RunOwner,
+    said: Option<&str>,
+    speaker: &RequestAuthor,
+) -> Respondent {
     match &speaker.person {
         Some(person) if person.channel == AnswerChannel::Studio => {
-            Respondent::new(name(owner, said, Some(person)), person.channel)
+            Respondent::new(caller_name(owner, said, Some(person)), person.channel)
         }
         Some(person) => person.clone(),
         None => Respondent {
             admission: speaker.admission,
-            ..Respondent::new(name(owner, said, None), AnswerChannel::Http)
+            ..Respondent::new(caller_name(owner, said, None), AnswerChannel::Http)
         },
     }
 }
 
-async fn settle(
-    desk: &Desk,
-    owner: &Owner,
+async fn append_answer(
+    desk: &AppState,
+    owner: &RunOwner,
     asked: &Checkpoint,
-    given: &Given,
+    given: &AnswerBody,
     by: Respondent,
-) -> Result<Told, Wrong> {
-    let run = told::load(&desk.engine, owner, &asked.run).await?.run;
+) -> Result<Told, ApiError> {
+    let run = response::load(&desk.engine, owner, &asked.run).await?.run;
     let Some(pause) = run.pauses.get(&asked.seq) else {
-        return Err(told::answered_already(&run, asked.seq));
+        return Err(response::answered_already(&run, asked.seq));
     };
-    let said = Said {
+    let said = PauseAnswer {
         pause: asked.seq,
-        answer: read(given, pause)?,
+        answer: parse_answer(given, pause)?,
         by,
         why: given.why.clone(),
     };
-    // Once it is written down the run goes on behind the reply; who watches sees how far.
-    if let Some(driven) = desk.engine.go_on_with(&asked.run, vec![said]).await? {
-        driven.heard().await?;
+    // Once the answer is durable, the run continues in the background; subscribers see its
+    // progress.
+    if let Some(driven) = desk
+        .engine
+        .answer_and_resume(&asked.run, vec![said])
+        .await?
+    {
+        driven.answers_recorded().await?;
     }
-    let run = told::load(&desk.engine, owner, &asked.run).await?.run;
-    Ok(told::standing(&run))
+    let run = response::load(&desk.engine, owner, &asked.run).await?.run;
+    Ok(response::run_status_json(&run))
 }
 
-fn read(given: &Given, pause: &Pause) -> Result<Answer, Wrong> {
-    let fits = question::options(pause);
+fn parse_answer(given: &AnswerBody, pause: &Pause) -> Result<Answer, ApiError> {
+    let fits = pause_view::options(pause);
     let word = given.answer.as_str();
     if !fits.contains(&word) {
         let fits = fits.join(", ");
-        return Err(Wrong::request(format!(
-            "`{word}` is no answer to it; it takes {fits}"
+        return Err(ApiError::bad_request(format!(
+            "`{word}` is not a valid answer; valid answers: {fits}"
         )));
     }
     if given.arguments.is_some() && word != "proceed" {
-        return Err(Wrong::request(
-            "`arguments` go with the answer `proceed` only",
+        return Err(ApiError::bad_request(
+            "`arguments` are only valid with the answer `proceed`",
         ));
     }
     Ok(match word {
@@ -169,23 +184,25 @@ fn read(given: &Given, pause: &Pause) -> Result<Answer, Wrong> {
         },
         "extend" => Answer::Extend {
             budget: match &given.budget {
-                Some(budget) => Budget::read(&budget.clone().into()).map_err(Wrong::request)?,
-                None => question::extension(pause).unwrap_or_default(),
+                Some(budget) => {
+                    Budget::parse(&budget.clone().into()).map_err(ApiError::bad_request)?
+                }
+                None => pause_view::default_extension(pause).unwrap_or_default(),
             },
         },
         _ => Answer::Reject,
     })
 }
 
-async fn end(
-    desk: &Desk,
-    owner: &Owner,
+async fn abort_run(
+    desk: &AppState,
+    owner: &RunOwner,
     run: &RunId,
     by: Str,
     why: Option<String>,
-) -> Result<Told, Wrong> {
-    told::load(&desk.engine, owner, run).await?;
+) -> Result<Told, ApiError> {
+    response::load(&desk.engine, owner, run).await?;
     desk.engine.abort(run, by, why).await?;
-    let run = told::load(&desk.engine, owner, run).await?.run;
-    Ok(told::standing(&run))
+    let run = response::load(&desk.engine, owner, run).await?.run;
+    Ok(response::run_status_json(&run))
 }

@@ -1,44 +1,44 @@
-//! The inbox: what all runs ask, oldest question first.
+//! The inbox: the questions of all runs, oldest first.
 
-use crate::Desk;
-use crate::told::{self, Wrong};
+use crate::AppState;
+use crate::response::{self, ApiError};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde_json::{Value as Told, json};
 use tramline_core::ids::Checkpoint;
-use tramline_core::question::Extent;
-use tramline_engine::seams::{RunFilter, Status};
-use tramline_engine::{Owner, Respondent};
+use tramline_core::pause_view::Extent;
+use tramline_engine::seams::{RunFilter, RunStatus};
+use tramline_engine::{Respondent, RunOwner};
 
-/// So many runs that wait are looked at; the list says when there are more.
+/// The maximum number of waiting runs in the inbox; the reply says when there are more.
 const RUNS_MAX: usize = 200;
 
 pub(crate) async fn list(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
     person: Option<Extension<Respondent>>,
-) -> Result<Json<Told>, Wrong> {
+) -> Result<Json<Told>, ApiError> {
     let waiting = RunFilter {
-        status: vec![Status::Paused],
-        most: RUNS_MAX,
+        status: vec![RunStatus::Paused],
+        limit: RUNS_MAX,
         ..RunFilter::default()
     };
     let page = desk.engine.runs(waiting).await?;
     let mut asked = Vec::new();
     for row in &page.rows {
         let loaded = match &person {
-            // Who answers for everybody sees what everybody's runs ask.
-            Some(_) => desk.engine.load(&row.run).await.map_err(Wrong::from),
-            None => told::load(&desk.engine, &owner, &row.run).await,
+            // An approver for everyone sees the questions of everyone's runs.
+            Some(_) => desk.engine.load(&row.run).await.map_err(ApiError::from),
+            None => response::load(&desk.engine, &owner, &row.run).await,
         };
         let Ok(loaded) = loaded else {
             continue;
         };
-        for question in desk.engine.questions(&loaded).await {
-            let mut question = told::plain(&question);
+        for question in desk.engine.pause_details(&loaded).await {
+            let mut question = response::to_json(&question);
             question["run_id"] = json!(row.run);
-            question["workflow"] = json!(row.head.workflow);
-            question["waits_since_ms"] = json!(row.head.updated_ms);
+            question["workflow"] = json!(row.index_row.workflow);
+            question["waits_since_ms"] = json!(row.index_row.updated_ms);
             asked.push(question);
         }
     }
@@ -46,26 +46,26 @@ pub(crate) async fn list(
     Ok(Json(json!({"approvals": asked, "more": page.more})))
 }
 
-/// One question with its call whole, however large that is.
+/// One question with its complete call, however large.
 pub(crate) async fn one(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
     person: Option<Extension<Respondent>>,
     Path(checkpoint): Path<String>,
-) -> Result<Json<Told>, Wrong> {
+) -> Result<Json<Told>, ApiError> {
     let asked: Checkpoint = checkpoint.parse()?;
     let loaded = match &person {
         Some(_) => desk.engine.load(&asked.run).await?,
-        None => told::load(&desk.engine, &owner, &asked.run).await?,
+        None => response::load(&desk.engine, &owner, &asked.run).await?,
     };
     let Some(pause) = loaded.run.pauses.get(&asked.seq) else {
-        return Err(told::answered_already(&loaded.run, asked.seq));
+        return Err(response::answered_already(&loaded.run, asked.seq));
     };
     let question = desk
         .engine
-        .question(&loaded, asked.seq, pause, Extent::Whole)
+        .pause_detail(&loaded, asked.seq, pause, Extent::Whole)
         .await;
-    let mut question = told::plain(&question);
+    let mut question = response::to_json(&question);
     question["run_id"] = json!(loaded.run.id);
     question["workflow"] = json!(loaded.run.graph.workflow.name);
     question["waits_since_ms"] = json!(loaded.run.updated_ms);

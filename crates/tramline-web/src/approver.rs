@@ -1,33 +1,32 @@
-//! People who answer for everybody: an approver and the operator's studio see every run that waits.
+//! People who answer for everyone: an approver and the operator's studio see every waiting run.
 
-use crate::Desk;
+use crate::AppState;
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use tramline_core::ids::{Checkpoint, RunId};
-use tramline_engine::{Owner, Respondent};
+use tramline_engine::{Respondent, RunOwner};
 
-/// Lets a person read any run and answer its questions: what such a request is about belongs to the
-/// run's owner, who is put in the place of the person's own name. Everything else that steers a run
-/// stays its owner's.
-pub(crate) async fn sees_all(
-    State(desk): State<Desk>,
+/// Lets a person read any run and answer its questions: such a request acts for the run's owner
+/// instead of the person's own name. All other control of a run stays with its owner.
+pub(crate) async fn act_for_owner(
+    State(desk): State<AppState>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let is_person = request.extensions().get::<Respondent>().is_some();
-    if is_person && let Some(run) = about(&request)
-        // A run that is not there is told by whoever looks for it next.
-        && let Ok(begun) = desk.owners.begun(&desk.engine, &run).await
+    if is_person && let Some(run) = run_of_request(&request)
+        // A missing run is reported by the handler.
+        && let Ok(begun) = desk.owners.started(&desk.engine, &run).await
     {
-        request.extensions_mut().insert::<Owner>(begun.owner);
+        request.extensions_mut().insert::<RunOwner>(begun.owner);
     }
     next.run(request).await
 }
 
 /// The run that a request reads or answers.
-fn about(request: &Request) -> Option<RunId> {
+fn run_of_request(request: &Request) -> Option<RunId> {
     let mut parts = request.uri().path().split('/').skip(1);
     match (
         request.method(),

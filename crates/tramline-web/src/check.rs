@@ -1,134 +1,146 @@
-//! Texts that need not be files: checked, drawn, and what their schemas are.
+//! Texts that need not be files: checking, rendering, and the schemas of formats.
 
-use crate::Desk;
-use crate::asked::Body;
-use crate::told::{Wrong, plain};
+use crate::AppState;
+use crate::extract::JsonBody;
+use crate::response::{ApiError, to_json};
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
-use tramline_core::formats::checked::{self, Form};
+use tramline_core::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
+use tramline_core::formats::diagnostics::{self, SourceKind};
 use tramline_core::formats::{
-    Elsewhere, Format, Hint, json_dag, pflow_ir, sop_markdown, yaml_graph,
+    Format, KnownServers, ReadOptions, json_dag, pflow_ir, sop_markdown, yaml_graph,
 };
-use tramline_core::picture::{Picture, dot, layout, mermaid, svg};
 
-/// A text.
+/// A document as text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Text {
+pub(crate) struct CheckRequest {
     text: String,
     format: Option<String>,
     name: Option<String>,
 }
 
-/// A text that is to be drawn.
+/// A document to render.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Drawn {
+pub(crate) struct RenderRequest {
     text: String,
     format: Option<String>,
     name: Option<String>,
     workflow: Option<String>,
     #[serde(rename = "as")]
-    kind: Picturing,
+    kind: ImageFormat,
 }
 
-/// How it is to be drawn.
+/// The output format.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Picturing {
+enum ImageFormat {
     Svg,
     Mermaid,
     Dot,
 }
 
-/// The form that somebody names, or that name and text tell.
-pub(crate) fn form(word: Option<&str>, name: &str, text: &str) -> Result<Option<Form>, Wrong> {
+/// The format that the request names, or that the name and the text imply.
+pub(crate) fn parse_format(
+    word: Option<&str>,
+    name: &str,
+    text: &str,
+) -> Result<Option<SourceKind>, ApiError> {
     match word {
-        None => Ok(Form::of(name, text)),
-        Some(word) => Form::parse(word).map(Some).ok_or_else(|| {
-            let all = Form::ALL.map(Form::word).join(", ");
-            Wrong::request(format!("`{word}` is no format; there are {all}"))
+        None => Ok(SourceKind::detect(name, text)),
+        Some(word) => SourceKind::parse(word).map(Some).ok_or_else(|| {
+            let all = SourceKind::ALL.map(SourceKind::as_str).join(", ");
+            ApiError::bad_request(format!("unknown format `{word}`; known formats: {all}"))
         }),
     }
 }
 
 pub(crate) async fn check(
-    State(desk): State<Desk>,
-    Body(given): Body<Text>,
-) -> Result<Json<Told>, Wrong> {
+    State(desk): State<AppState>,
+    JsonBody(given): JsonBody<CheckRequest>,
+) -> Result<Json<Told>, ApiError> {
     let name = given.name.as_deref().unwrap_or("workflow");
-    let form = form(given.format.as_deref(), name, &given.text)?;
-    let hint = hint(name, &desk);
-    let checked = checked::check(&given.text, form, hint);
+    let form = parse_format(given.format.as_deref(), name, &given.text)?;
+    let hint = read_options(name, &desk);
+    let checked = diagnostics::check(&given.text, form, hint);
     Ok(Json(serde_json::to_value(checked).unwrap_or_default()))
 }
 
-/// What readers are told of a text with this name.
-pub(crate) fn hint<'a>(name: &'a str, desk: &'a Desk) -> Hint<'a> {
+/// The reader options for a text with this name.
+pub(crate) fn read_options<'a>(name: &'a str, desk: &'a AppState) -> ReadOptions<'a> {
     let (_, stem) = Format::of_file(name);
-    Hint {
+    ReadOptions {
         name: stem,
-        elsewhere: Elsewhere::Configured(&desk.studio.elsewhere),
-        ..Hint::default()
+        known_servers: KnownServers::Configured(&desk.studio.known_servers),
+        ..ReadOptions::default()
     }
 }
 
-pub(crate) async fn render(Body(given): Body<Drawn>) -> Result<Json<Told>, Wrong> {
+pub(crate) async fn render(
+    JsonBody(given): JsonBody<RenderRequest>,
+) -> Result<Json<Told>, ApiError> {
     let name = given.name.as_deref().unwrap_or("workflow");
-    let form = form(given.format.as_deref(), name, &given.text)?;
+    let form = parse_format(given.format.as_deref(), name, &given.text)?;
     let (picture, chart) = match form {
-        Some(Form::Procedure) => {
-            let read = sop_markdown::read(given.text.as_bytes(), name).map_err(Wrong::flawed)?;
-            (Picture::of_sop(&read.sop), Some(read.sop.chart))
+        Some(SourceKind::Procedure) => {
+            let read = sop_markdown::read(given.text.as_bytes(), name).map_err(ApiError::flawed)?;
+            (WorkflowDiagram::of_sop(&read.sop), Some(read.sop.chart))
         }
-        Some(Form::Workflows(_)) | None => (pictured(&given, name, form)?, None),
+        Some(SourceKind::Workflows(_)) | None => (diagram(&given, name, form)?, None),
     };
     let text = match (given.kind, chart) {
-        (Picturing::Svg, _) => {
-            let places = layout(&picture).map_err(|large| Wrong::request(large.to_string()))?;
+        (ImageFormat::Svg, _) => {
+            let places =
+                layout(&picture).map_err(|large| ApiError::bad_request(large.to_string()))?;
             svg(&picture, &places)
         }
-        (Picturing::Dot, _) => dot(&picture),
-        // Who wrote the drawing keeps it.
-        (Picturing::Mermaid, Some(chart)) => chart.to_string(),
-        (Picturing::Mermaid, None) => mermaid(&picture),
+        (ImageFormat::Dot, _) => dot(&picture),
+        // A drawing written by hand is returned as it is.
+        (ImageFormat::Mermaid, Some(chart)) => chart.to_string(),
+        (ImageFormat::Mermaid, None) => mermaid(&picture),
     };
     Ok(Json(json!({"text": text})))
 }
 
-fn pictured(given: &Drawn, name: &str, form: Option<Form>) -> Result<Picture, Wrong> {
+fn diagram(
+    given: &RenderRequest,
+    name: &str,
+    form: Option<SourceKind>,
+) -> Result<WorkflowDiagram, ApiError> {
     let format = match form {
-        Some(Form::Workflows(format)) => Some(format),
-        Some(Form::Procedure) | None => None,
+        Some(SourceKind::Workflows(format)) => Some(format),
+        Some(SourceKind::Procedure) | None => None,
     };
-    let hint = Hint {
+    let hint = ReadOptions {
         format,
         name: Format::of_file(name).1,
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
+        known_servers: KnownServers::Any,
+        ..ReadOptions::default()
     };
-    let read = tramline_core::formats::read(given.text.as_bytes(), hint).map_err(Wrong::flawed)?;
+    let read =
+        tramline_core::formats::read(given.text.as_bytes(), hint).map_err(ApiError::flawed)?;
     let graph = match &given.workflow {
         None => read.document.workflows.first(),
         Some(name) => read.document.workflow(name),
     };
     match graph {
-        Some(graph) => Ok(Picture::of(&graph.workflow)),
-        None => Err(Wrong::missing("the text has no such workflow")),
+        Some(graph) => Ok(WorkflowDiagram::of(&graph.workflow)),
+        None => Err(ApiError::not_found("the text has no such workflow")),
     }
 }
 
-pub(crate) async fn schema(Path(format): Path<String>) -> Result<Json<Told>, Wrong> {
-    let schema = match Form::parse(&format) {
-        Some(Form::Workflows(Format::Yaml)) => yaml_graph::json_schema(),
-        Some(Form::Workflows(Format::Dag)) => json_dag::json_schema(),
-        Some(Form::Workflows(Format::Ir)) => pflow_ir::json_schema(),
-        Some(Form::Workflows(Format::Markdown) | Form::Procedure) | None => {
-            let message = format!("there is no schema for `{format}`; there are yaml, dag, ir");
-            return Err(Wrong::missing(message));
+pub(crate) async fn schema(Path(format): Path<String>) -> Result<Json<Told>, ApiError> {
+    let schema = match SourceKind::parse(&format) {
+        Some(SourceKind::Workflows(Format::Yaml)) => yaml_graph::json_schema(),
+        Some(SourceKind::Workflows(Format::Dag)) => json_dag::json_schema(),
+        Some(SourceKind::Workflows(Format::Ir)) => pflow_ir::json_schema(),
+        Some(SourceKind::Workflows(Format::Markdown) | SourceKind::Procedure) | None => {
+            let message = format!("no schema for `{format}`; known formats: yaml, dag, ir");
+            return Err(ApiError::not_found(message));
         }
     };
-    Ok(Json(plain(&schema)))
+    Ok(Json(to_json(&schema)))
 }

@@ -1,24 +1,26 @@
-//! The playground: an expression or a rule tried out, on a value or on a run as it stood.
+//! The playground: evaluates an expression or rule on a value or on a run's past state.
 
-use crate::Desk;
-use crate::asked::Body;
-use crate::past::{looked, tree, up_to};
-use crate::told::{self, Wrong, plain};
+use crate::AppState;
+use crate::extract::JsonBody;
+use crate::history::{explanation_json, inspector, up_to};
+use crate::response::{self, ApiError, to_json};
 use axum::Json;
 use axum::extract::{Extension, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use std::time::Instant;
 use tramline_core::Value;
-use tramline_core::explained::{On, Trial, Tried, trial_limits, try_out};
+use tramline_core::explanation::{
+    TrialResult, TrialSource, TrialTarget, evaluate_trial, trial_limits,
+};
 use tramline_core::ids::{RunId, Seq};
-use tramline_core::scope::Moment;
-use tramline_engine::{Owner, clock, try_aside};
+use tramline_core::scope::EvalMoment;
+use tramline_engine::{RunOwner, clock, try_blocking};
 
-/// What is tried out, on what.
+/// An evaluation request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Asked {
+pub(crate) struct EvalRequest {
     language: Language,
     /// JSONata as text; a rule as JSON, or as its text.
     expression: Told,
@@ -36,56 +38,70 @@ enum Language {
 }
 
 pub(crate) async fn eval(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
-    Body(asked): Body<Asked>,
-) -> Result<Json<Told>, Wrong> {
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
+    JsonBody(asked): JsonBody<EvalRequest>,
+) -> Result<Json<Told>, ApiError> {
     let look = match &asked.run_id {
         None => None,
         Some(run) => {
             let run: RunId = run.parse()?;
-            let loaded = told::load(&desk.engine, &owner, &run).await?;
+            let loaded = response::load(&desk.engine, &owner, &run).await?;
             let seq = asked.seq.unwrap_or(loaded.run.seq);
-            Some(looked(&run, up_to(&run, &loaded.entries, seq)?)?)
+            Some(inspector(&run, up_to(&run, &loaded.entries, seq)?)?)
         }
     };
-    let moment = Moment {
+    let moment = EvalMoment {
         now_ms: clock::now_ms(),
         seed: clock::random(),
     };
-    // What computes for long must not keep others waiting, nor many of them fill the memory.
-    let tried = try_aside(move || {
+    // Long evaluations must not block other requests, and many of them must not fill the memory.
+    let tried = try_blocking(move || {
         let data: Value = asked.data.clone().into();
-        let on = look.as_ref().map_or(On::Value(&data), On::Run);
-        tried(&asked, on, moment)
+        let on = look
+            .as_ref()
+            .map_or(TrialTarget::Value(&data), TrialTarget::Run);
+        evaluate(&asked, on, moment)
     });
-    let died = || Wrong::request("the evaluation panicked; please report the expression");
+    let died = || ApiError::bad_request("the evaluation panicked; please report the expression");
     tried.await.ok_or_else(died)?.map(Json)
 }
 
-fn tried(asked: &Asked, on: On<'_>, moment: Moment) -> Result<Told, Wrong> {
+fn evaluate(
+    asked: &EvalRequest,
+    on: TrialTarget<'_>,
+    moment: EvalMoment,
+) -> Result<Told, ApiError> {
     let limits = trial_limits(Instant::now());
     let source = asked.expression.as_str();
     let done = match (asked.language, source) {
         (Language::Jsonata, Some(source)) => {
-            try_out(Trial::Expression(source), on, moment, &limits)
+            evaluate_trial(TrialSource::Expression(source), on, moment, &limits)
         }
-        (Language::Jsonata, None) => return Err(Wrong::request("JSONata is text")),
+        (Language::Jsonata, None) => {
+            return Err(ApiError::bad_request(
+                "a JSONata expression must be a string",
+            ));
+        }
         (Language::Jsonlogic, source) => {
             let rule = match source.map(Value::from_json) {
                 Some(Ok(rule)) => rule,
-                Some(Err(error)) => return Err(Wrong::request(format!("no JSON: {error}"))),
+                Some(Err(error)) => {
+                    return Err(ApiError::bad_request(format!(
+                        "the rule is not valid JSON: {error}"
+                    )));
+                }
                 None => asked.expression.clone().into(),
             };
-            try_out(Trial::Rule(&rule), on, moment, &limits)
+            evaluate_trial(TrialSource::Rule(&rule), on, moment, &limits)
         }
     };
     Ok(outcome(&done))
 }
 
-fn outcome(tried: &Tried) -> Told {
+fn outcome(tried: &TrialResult) -> Told {
     let mut told = match &tried.result {
-        Ok(Some(value)) => json!({"value": plain(value)}),
+        Ok(Some(value)) => json!({"value": to_json(value)}),
         Ok(None) => json!({"value": null, "undefined": true}),
         Err(error) => {
             let mut told = json!({"code": error.code, "message": error.to_string()});
@@ -95,8 +111,8 @@ fn outcome(tried: &Tried) -> Told {
             json!({"error": told})
         }
     };
-    if let Some(explained) = &tried.explained {
-        told["tree"] = tree(explained);
+    if let Some(explained) = &tried.explanation {
+        told["tree"] = explanation_json(explained);
     }
     told
 }

@@ -1,50 +1,50 @@
-//! A run as it happens: its events, one after the other, as server-sent events.
+//! Streams a run's events as server-sent events.
 
-use crate::Desk;
-use crate::asked::Given;
-use crate::told::{self, Wrong};
+use crate::AppState;
+use crate::extract::QueryParams;
+use crate::response::{self, ApiError};
 use axum::extract::{Extension, Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Deserialize;
 use std::convert::Infallible;
-use tramline_core::headline::Teller;
+use tramline_core::event_summary::EventSummarizer;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::Entry;
-use tramline_engine::{Follow, Owner};
+use tramline_engine::{EventStream, RunOwner};
 
-/// From where on a run is followed.
+/// Where to start following a run.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct From {
+pub(crate) struct FollowQuery {
     #[serde(default)]
     after: Seq,
-    /// Whether each event is told as the journal keeps it, too.
+    /// Whether to include each event as stored in the journal.
     #[serde(default)]
     whole: bool,
 }
 
-/// A run that is followed.
-struct Following {
-    follow: Follow,
-    teller: Teller,
+/// A run being followed.
+struct SseState {
+    follow: EventStream,
+    teller: EventSummarizer,
     whole: bool,
 }
 
 pub(crate) async fn follow(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
     Path(run): Path<String>,
-    Given(from): Given<From>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Wrong> {
+    QueryParams(from): QueryParams<FollowQuery>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let run: RunId = run.parse()?;
-    told::begun(&desk, &owner, &run).await?;
-    let mut teller = Teller::default();
+    response::load_started(&desk, &owner, &run).await?;
+    let mut teller = EventSummarizer::default();
     if from.after > 0 {
         let entries = desk.engine.entries(&run).await?;
         let seen = entries.iter().take_while(|entry| entry.seq <= from.after);
-        seen.for_each(|entry| drop(teller.tell(entry)));
+        seen.for_each(|entry| drop(teller.summarize(entry)));
     }
-    let following = Following {
+    let following = SseState {
         follow: desk.engine.subscribe(run, from.after),
         teller,
         whole: from.whole,
@@ -53,10 +53,10 @@ pub(crate) async fn follow(
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
-/// The next event; after the last one, and after a fault, the stream ends.
+/// The next event; the stream ends after the last one and after a fault.
 async fn next(
-    following: Option<Following>,
-) -> Option<(Result<Event, Infallible>, Option<Following>)> {
+    following: Option<SseState>,
+) -> Option<(Result<Event, Infallible>, Option<SseState>)> {
     let mut following = following?;
     match following.follow.next().await {
         Ok(Some(entry)) => Some((Ok(following.event(&entry)), Some(following))),
@@ -68,9 +68,9 @@ async fn next(
     }
 }
 
-impl Following {
+impl SseState {
     fn event(&mut self, entry: &Entry) -> Event {
-        let line = self.teller.tell(entry);
+        let line = self.teller.summarize(entry);
         let mut data = serde_json::to_value(line).unwrap_or_default();
         if self.whole {
             data["entry"] = serde_json::to_value(&entry.event).unwrap_or_default();

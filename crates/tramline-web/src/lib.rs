@@ -1,31 +1,32 @@
-//! The studio and the HTTP API behind it: documents, runs, questions, the debugger.
+//! The studio and its HTTP API: documents, runs, questions, the debugger.
 //!
-//! Thin: each route reads, makes one engine or core call and tells. It may not know MCP, and it
-//! does not decide who is let in: whoever serves it looks at token, host and origin of each request,
-//! and says by [`Owner`] whose runs it may see and by [`Admission`] whether it showed a token.
+//! A thin layer: each route parses the request, makes one engine or core call and renders the
+//! reply. The crate may not know MCP, and it does not authenticate: the server checks token, host
+//! and origin of each request, and passes in [`Owner`] whose runs it may see and in [`Admission`]
+//! whether it presented a token.
 
-mod about;
 mod access;
 mod answers;
 mod approvals;
 mod approver;
-mod asked;
-mod audited;
+mod audit;
 mod check;
+mod csrf;
+mod debugger;
 mod documents;
 mod eval;
 mod events;
-mod guard;
-mod guided;
+mod export;
+mod extract;
+mod history;
 mod metrics;
-mod owners;
+mod owner_cache;
 mod page;
-mod past;
-mod port;
 mod registry;
+mod response;
 mod runs;
-mod steer;
-mod told;
+mod server_info;
+mod sop_session;
 mod tools;
 
 use axum::Router;
@@ -35,14 +36,14 @@ use axum::routing::{get, post, put};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tramline_core::{Str, Value};
-use tramline_engine::{Engine, PORT_BYTES_MAX};
+use tramline_engine::{EXPORT_BYTES_MAX, Engine};
 
 pub use access::{FurtherAddress, PrintAddress, StudioAccess};
-pub use documents::Files;
-pub use metrics::{Written, metrics};
-pub use tramline_engine::{Admission, Owner};
+pub use documents::DocumentFiles;
+pub use metrics::{MetricsRenderer, metrics};
+pub use tramline_engine::{Admission, RunOwner};
 
-/// Larger requests are refused, in bytes: a document of the largest size, escaped as JSON.
+/// The largest request, in bytes: a document of the largest size, escaped as JSON.
 const BODY_BYTES_MAX: usize = 16 << 20;
 
 /// What the studio is opened on.
@@ -50,28 +51,28 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 pub struct Studio {
     /// The documents that may be read and changed.
     pub documents: Vec<PathBuf>,
-    /// Who reads and writes them.
-    pub files: Option<Arc<dyn Files>>,
-    /// The servers that documents may use without naming them.
-    pub elsewhere: Vec<Str>,
-    /// Where runs of saved workflows are to be found again.
+    /// Reads and writes them.
+    pub files: Option<Arc<dyn DocumentFiles>>,
+    /// The servers that documents may use without declaring them.
+    pub known_servers: Vec<Str>,
+    /// The origin of runs of saved workflows.
     pub origin: Value,
-    /// What is offered over MCP beside it.
+    /// The toolsets that the same server offers over MCP.
     pub toolsets: Vec<String>,
 }
 
-/// What every route works with.
+/// The state shared by all routes.
 #[derive(Clone)]
-struct Desk {
+struct AppState {
     engine: Engine,
     studio: Arc<Studio>,
-    owners: Arc<owners::Owners>,
-    /// One document is written at a time.
-    turn: Arc<Mutex<()>>,
+    owners: Arc<owner_cache::OwnerCache>,
+    /// Serializes document writes.
+    document_lock: Arc<Mutex<()>>,
 }
 
-/// The page, which holds nothing secret and asks for a token itself where one is needed, and the exchange
-/// of a one-time code for the studio's key.
+/// The page, which contains no secrets and asks for a token if one is needed, and the exchange of a
+/// one-time code for the studio's key.
 pub fn studio(access: Arc<StudioAccess>) -> Router {
     let exchange = post(access::exchange).layer(DefaultBodyLimit::max(access::EXCHANGE_BYTES_MAX));
     Router::new()
@@ -80,29 +81,29 @@ pub fn studio(access: Arc<StudioAccess>) -> Router {
         .route("/studio", get(page::index))
         .route("/studio/", get(page::index))
         .route("/studio/{*path}", get(page::file))
-        .layer(from_fn(guard::harden))
+        .layer(from_fn(csrf::check_and_harden))
 }
 
-/// The API. Whoever serves it lets only those through who may see runs at all.
+/// The API. The server must only let callers through who may see runs at all.
 pub fn api(engine: &Engine, studio: Studio) -> Router {
-    let desk = Desk {
+    let desk = AppState {
         engine: engine.clone(),
         studio: Arc::new(studio),
         owners: Arc::default(),
-        turn: Arc::default(),
+        document_lock: Arc::default(),
     };
     routes()
-        .layer(from_fn_with_state(desk.clone(), audited::noting))
-        .layer(from_fn_with_state(desk.clone(), approver::sees_all))
+        .layer(from_fn_with_state(desk.clone(), audit::record_request))
+        .layer(from_fn_with_state(desk.clone(), approver::act_for_owner))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(from_fn(guard::harden))
+        .layer(from_fn(csrf::check_and_harden))
         .with_state(desk)
 }
 
-fn routes() -> Router<Desk> {
+fn routes() -> Router<AppState> {
     Router::new()
-        .route("/api/about", get(about::about))
-        .route("/api/openapi.json", get(about::openapi))
+        .route("/api/about", get(server_info::about))
+        .route("/api/openapi.json", get(server_info::openapi))
         .route("/api/tools", get(tools::list))
         .route("/api/tools/{name}/runs", post(tools::start))
         .route("/api/registry", get(registry::list))
@@ -113,7 +114,7 @@ fn routes() -> Router<Desk> {
             get(documents::one).put(documents::write),
         )
         .route("/api/check", post(check::check))
-        .route("/api/edit", post(documents::edited))
+        .route("/api/edit", post(documents::apply_edits))
         .route("/api/eval", post(eval::eval))
         .route("/api/render", post(check::render))
         .route("/api/schemas/{format}", get(check::schema))
@@ -122,23 +123,23 @@ fn routes() -> Router<Desk> {
         .route("/api/runs/{run}/graph", get(runs::graph))
         .route("/api/runs/{run}/trace", get(runs::trace))
         .route("/api/runs/{run}/events", get(events::follow))
-        .route("/api/runs/{run}/timeline", get(past::timeline))
-        .route("/api/runs/{run}/at/{seq}", get(past::at))
-        .route("/api/runs/{run}/steps/{step}", get(past::step))
+        .route("/api/runs/{run}/timeline", get(history::timeline))
+        .route("/api/runs/{run}/at/{seq}", get(history::at))
+        .route("/api/runs/{run}/steps/{step}", get(history::step))
         .route("/api/runs/{run}/abort", post(answers::abort))
-        .route("/api/runs/{run}/pause", post(steer::pause))
-        .route("/api/runs/{run}/step", post(steer::step))
-        .route("/api/runs/{run}/continue", post(steer::proceed))
-        .route("/api/runs/{run}/breakpoints", put(steer::breakpoints))
-        .route("/api/runs/{run}/fork", post(steer::fork))
-        .route("/api/runs/{run}/walk", get(guided::walk))
-        .route("/api/runs/{run}/amendments", get(guided::amendments))
-        .route("/api/runs/{run}/export", get(port::export))
+        .route("/api/runs/{run}/pause", post(debugger::pause))
+        .route("/api/runs/{run}/step", post(debugger::step))
+        .route("/api/runs/{run}/continue", post(debugger::continue_run))
+        .route("/api/runs/{run}/breakpoints", put(debugger::breakpoints))
+        .route("/api/runs/{run}/fork", post(debugger::fork))
+        .route("/api/runs/{run}/walk", get(sop_session::sop_history))
+        .route("/api/runs/{run}/amendments", get(sop_session::amendments))
+        .route("/api/runs/{run}/export", get(export::export))
         .route(
             "/api/runs/import",
-            post(port::import).layer(DefaultBodyLimit::max(PORT_BYTES_MAX)),
+            post(export::import).layer(DefaultBodyLimit::max(EXPORT_BYTES_MAX)),
         )
-        .route("/api/compare", get(past::compare))
+        .route("/api/compare", get(history::compare))
         .route("/api/approvals", get(approvals::list))
         .route(
             "/api/approvals/{checkpoint}",

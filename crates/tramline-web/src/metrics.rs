@@ -1,6 +1,6 @@
-//! `/metrics`: what is counted, as text that Prometheus reads.
+//! `/metrics`: the metrics in the Prometheus text format.
 
-use crate::guard;
+use crate::csrf;
 use axum::Router;
 use axum::http::header;
 use axum::middleware::from_fn;
@@ -8,35 +8,35 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use std::sync::Arc;
 use tramline_engine::Engine;
-use tramline_engine::seams::{RunFilter, Status};
+use tramline_engine::seams::{RunFilter, RunStatus};
 
-/// The format that Prometheus knows by this name.
+/// The content type of the Prometheus text format.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// So many paused runs are counted at most; beyond it there are that many.
+/// At most this many paused runs are counted; a larger number is reported as this.
 const PAUSED_MAX: u64 = 10_000;
 
-/// Writes what is counted, given how many runs wait for an answer.
-pub type Written = Arc<dyn Fn(u64) -> String + Send + Sync>;
+/// Renders the metrics, given the number of paused runs.
+pub type MetricsRenderer = Arc<dyn Fn(u64) -> String + Send + Sync>;
 
-/// The route. Whoever serves it lets only those through who may see it.
-pub fn metrics(engine: &Engine, written: Written) -> Router {
+/// The route. The server must only let callers through who may see metrics.
+pub fn metrics(engine: &Engine, written: MetricsRenderer) -> Router {
     let engine = engine.clone();
     let told = move || {
         let (engine, written) = (engine.clone(), Arc::clone(&written));
         async move {
-            let text = written(paused(&engine).await);
+            let text = written(count_paused(&engine).await);
             ([(header::CONTENT_TYPE, FORMAT)], text).into_response()
         }
     };
     Router::new()
         .route("/metrics", get(told))
-        .layer(from_fn(guard::harden))
+        .layer(from_fn(csrf::check_and_harden))
 }
 
-/// How many runs wait for an answer; what cannot be counted is not.
-async fn paused(engine: &Engine) -> u64 {
+/// The number of paused runs; 0 if it cannot be determined.
+async fn count_paused(engine: &Engine) -> u64 {
     let mut filter = RunFilter {
-        status: vec![Status::Paused],
+        status: vec![RunStatus::Paused],
         ..RunFilter::default()
     };
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! The page itself, which is in the binary: built files, and what a browser may keep of them.
+//! The page, embedded in the binary: built files and their cache headers.
 
 use axum::body::Body;
 use axum::extract::Path;
@@ -14,41 +14,41 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 #[folder = "assets/"]
 struct Assets;
 
-/// The packed forms that a build may lay beside a file, the smaller first.
-const PACKED: [(&str, &str); 2] = [("br", "br"), ("gzip", "gz")];
+/// The compressed variants that a build may put next to a file, smallest first.
+const ENCODINGS: [(&str, &str); 2] = [("br", "br"), ("gzip", "gz")];
 
-/// A name with so many signs of a hash in it stands for one content for ever.
+/// A file name with this many hash characters identifies one content forever.
 const HASH_CHARS: usize = 8;
 
 pub(crate) async fn index(headers: HeaderMap) -> Response<Body> {
-    match found("index.html", &headers) {
+    match asset("index.html", &headers) {
         Some(response) => response,
-        None => plain("text/html; charset=utf-8", include_str!("page/index.html")),
+        None => static_text("text/html; charset=utf-8", include_str!("page/index.html")),
     }
 }
 
-/// A built file; a place of the page itself where there is no file of that name.
+/// A built file, or the page itself if there is no file of that name.
 pub(crate) async fn file(Path(path): Path<String>, headers: HeaderMap) -> Response<Body> {
-    if let Some(response) = found(&path, &headers) {
+    if let Some(response) = asset(&path, &headers) {
         return response;
     }
     match path.as_str() {
-        "studio.js" => plain(kind(&path), include_str!("page/studio.js")),
-        "studio.css" => plain(kind(&path), include_str!("page/studio.css")),
-        // What looks like a file and is none is missing; all else is a place of the page.
+        "studio.js" => static_text(content_type(&path), include_str!("page/studio.js")),
+        "studio.css" => static_text(content_type(&path), include_str!("page/studio.css")),
+        // A missing asset is an error; any other path is a location inside the page.
         _ if path.starts_with("assets/") => (StatusCode::NOT_FOUND, "no such file").into_response(),
         _ => index(headers).await,
     }
 }
 
-fn plain(kind: &'static str, text: &'static str) -> Response<Body> {
+fn static_text(kind: &'static str, text: &'static str) -> Response<Body> {
     ([(CONTENT_TYPE, kind)], text).into_response()
 }
 
-/// A built file as the request takes it.
-fn found(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
+/// A built file in the best encoding for the request.
+fn asset(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
     let whole = Assets::get(path)?;
-    let tag = tag(&whole);
+    let tag = etag(&whole);
     let known = headers.get(IF_NONE_MATCH).map(|seen| seen.as_bytes());
     let keep = match is_hashed(path) {
         true => "public, max-age=31536000, immutable",
@@ -59,8 +59,9 @@ fn found(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
         return Some((StatusCode::NOT_MODIFIED, headers_for).into_response());
     }
     let (file, packed) =
-        packed(path, headers).map_or((whole, None), |(file, how)| (file, Some(how)));
-    let mut response = (headers_for, [(CONTENT_TYPE, kind(path))], file.data).into_response();
+        encoded_asset(path, headers).map_or((whole, None), |(file, how)| (file, Some(how)));
+    let mut response =
+        (headers_for, [(CONTENT_TYPE, content_type(path))], file.data).into_response();
     let told = response.headers_mut();
     told.insert(VARY, ACCEPT_ENCODING.into());
     if let Some(how) = packed {
@@ -69,10 +70,13 @@ fn found(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
     Some(response)
 }
 
-/// The packed form of a file that the request takes, if the build made one.
-fn packed(path: &str, headers: &HeaderMap) -> Option<(EmbeddedFile, axum::http::HeaderValue)> {
+/// The compressed variant of a file that the request accepts, if the build made one.
+fn encoded_asset(
+    path: &str,
+    headers: &HeaderMap,
+) -> Option<(EmbeddedFile, axum::http::HeaderValue)> {
     let accepted = headers.get(ACCEPT_ENCODING)?.to_str().ok()?;
-    PACKED.into_iter().find_map(|(name, end)| {
+    ENCODINGS.into_iter().find_map(|(name, end)| {
         let takes = accepted.split(',').any(|one| {
             let mut parts = one.split(';').map(str::trim);
             parts.next() == Some(name) && !parts.any(|part| matches!(part, "q=0" | "q=0.0"))
@@ -84,7 +88,7 @@ fn packed(path: &str, headers: &HeaderMap) -> Option<(EmbeddedFile, axum::http::
     })
 }
 
-fn tag(file: &EmbeddedFile) -> String {
+fn etag(file: &EmbeddedFile) -> String {
     let hash = file.metadata.sha256_hash();
     let hex: String = hash
         .iter()
@@ -105,8 +109,8 @@ fn is_hashed(path: &str) -> bool {
     path.starts_with("assets/") && hash.is_some_and(|hash| hash.chars().all(sign))
 }
 
-/// The type of a file by the end of its name.
-fn kind(path: &str) -> &'static str {
+/// The content type of a file by its extension.
+fn content_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, end)| end) {
         Some("html") => "text/html; charset=utf-8",
         Some("js" | "mjs") => "text/javascript; charset=utf-8",
@@ -137,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_type_of_a_file_is_told_by_its_end() {
-        assert_eq!(kind("a/b.js"), "text/javascript; charset=utf-8");
-        assert_eq!(kind("x"), "application/octet-stream");
+        assert_eq!(content_type("a/b.js"), "text/javascript; charset=utf-8");
+        assert_eq!(content_type("x"), "application/octet-stream");
     }
 }

@@ -1,26 +1,26 @@
-//! Runs: the list, one of them, its graph, its trace.
+//! Runs: the list, one run, its graph, its trace.
 
-use crate::Desk;
-use crate::asked::Given;
-use crate::told::{self, Wrong};
+use crate::AppState;
+use crate::extract::QueryParams;
+use crate::response::{self, ApiError};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
+use tramline_core::diagram::DiagramJson;
 use tramline_core::ids::{RunId, Seq};
-use tramline_core::picture::Drawing;
 use tramline_core::trace::Trace;
-use tramline_engine::seams::{RunFilter, RunRow, Status};
-use tramline_engine::{At, Owner};
+use tramline_engine::seams::{RunFilter, RunRow, RunStatus};
+use tramline_engine::{JournalPoint, RunOwner};
 
-/// So many rows come at once at most.
+/// The maximum number of rows in one reply.
 const ROWS_MAX: usize = 200;
-/// So many rows are looked at for those of one owner, before the next page is asked for.
+/// How many rows are read to find those of one owner before the reply ends with a next page.
 const ROWS_READ_MAX: usize = 2_000;
 
-/// Which runs are asked for.
+/// The requested filter.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct RunsQuery {
     status: Option<String>,
     workflow: Option<String>,
     session_id: Option<String>,
@@ -32,12 +32,12 @@ pub(crate) struct Wanted {
     until_ms: Option<i64>,
 }
 
-impl Wanted {
-    /// Whether a row is asked for, as far as the store does not tell.
-    fn fits(&self, row: &RunRow) -> bool {
+impl RunsQuery {
+    /// Whether a row matches the conditions that the store does not check.
+    fn matches(&self, row: &RunRow) -> bool {
         let text = self.text.as_deref().unwrap_or_default().to_lowercase();
         let has = |part: &str| part.to_lowercase().contains(&text);
-        let head = &row.head;
+        let head = &row.index_row;
         let named = has(row.run.as_str()) || has(&head.workflow);
         let named = named || head.session.as_deref().is_some_and(has);
         let since = self.since_ms.is_none_or(|since| head.started_ms >= since);
@@ -45,13 +45,13 @@ impl Wanted {
         named && since && until
     }
 
-    fn filter(&self) -> Result<RunFilter, Wrong> {
+    fn filter(&self) -> Result<RunFilter, ApiError> {
         let given = self.status.as_deref().unwrap_or_default();
         let words = given.split(',').filter(|word| !word.is_empty());
         let status = words.map(|word| {
-            Status::parse(word).ok_or_else(|| {
-                let all = Status::ALL.map(Status::as_str).join(", ");
-                Wrong::request(format!("`{word}` is no status; there are {all}"))
+            RunStatus::parse(word).ok_or_else(|| {
+                let all = RunStatus::ALL.map(RunStatus::as_str).join(", ");
+                ApiError::bad_request(format!("unknown status `{word}`; known: {all}"))
             })
         });
         Ok(RunFilter {
@@ -59,30 +59,30 @@ impl Wanted {
             workflow: self.workflow.as_deref().map(Into::into),
             session: self.session_id.as_deref().map(Into::into),
             after: self.after.as_deref().map(str::parse).transpose()?,
-            most: self.most.unwrap_or(50).clamp(1, ROWS_MAX),
+            limit: self.most.unwrap_or(50).clamp(1, ROWS_MAX),
             ..RunFilter::default()
         })
     }
 }
 
 pub(crate) async fn list(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
-    Given(wanted): Given<Wanted>,
-) -> Result<Json<Told>, Wrong> {
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
+    QueryParams(wanted): QueryParams<RunsQuery>,
+) -> Result<Json<Told>, ApiError> {
     let mut filter = wanted.filter()?;
-    let most = filter.most;
+    let most = filter.limit;
     let (mut rows, mut looked) = (Vec::new(), 0);
     loop {
         let page = desk.engine.runs(filter.clone()).await?;
         looked += page.rows.len();
         for row in &page.rows {
-            if wanted.fits(row)
-                && let Ok(begun) = desk.owners.begun(&desk.engine, &row.run).await
+            if wanted.matches(row)
+                && let Ok(begun) = desk.owners.started(&desk.engine, &row.run).await
                 && begun.owner == owner
             {
-                let mut told = told::row(row);
-                told["kind"] = json!(told::kind(&begun));
+                let mut told = response::run_row(row);
+                told["kind"] = json!(response::run_kind(&begun));
                 rows.push(told);
             }
             filter.after = Some(row.run.clone());
@@ -98,44 +98,53 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn one(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
     Path(run): Path<String>,
-) -> Result<Json<Told>, Wrong> {
+) -> Result<Json<Told>, ApiError> {
     let run: RunId = run.parse()?;
-    if told::begun(&desk, &owner, &run).await?.guided {
-        let told = desk.engine.walk(&run, told::guided).await?;
+    if response::load_started(&desk, &owner, &run)
+        .await?
+        .is_sop_session
+    {
+        let told = desk
+            .engine
+            .read_sop_session(&run, response::sop_status)
+            .await?;
         return Ok(Json(told));
     }
-    let loaded = told::load(&desk.engine, &owner, &run).await?;
-    let mut told = told::whole(&loaded);
-    let questions = desk.engine.questions(&loaded).await;
-    told["questions"] = questions.iter().map(told::plain).collect();
+    let loaded = response::load(&desk.engine, &owner, &run).await?;
+    let mut told = response::run_details(&loaded);
+    let questions = desk.engine.pause_details(&loaded).await;
+    told["questions"] = questions.iter().map(response::to_json).collect();
     Ok(Json(told))
 }
 
-/// The moment that is asked for.
+/// The requested position.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Moment {
+pub(crate) struct PositionQuery {
     seq: Option<Seq>,
 }
 
 pub(crate) async fn graph(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
     Path(run): Path<String>,
-    Given(moment): Given<Moment>,
-) -> Result<Json<Told>, Wrong> {
+    QueryParams(moment): QueryParams<PositionQuery>,
+) -> Result<Json<Told>, ApiError> {
     let run: RunId = run.parse()?;
-    let drawing = if told::begun(&desk, &owner, &run).await?.guided {
-        let drawn = |walk: &tramline_core::navigate::Walk| Drawing::of_sop(walk.sop());
-        desk.engine.walk(&run, drawn).await?
+    let drawing = if response::load_started(&desk, &owner, &run)
+        .await?
+        .is_sop_session
+    {
+        let drawn = |walk: &tramline_core::sop_session::SopSession| DiagramJson::of_sop(walk.sop());
+        desk.engine.read_sop_session(&run, drawn).await?
     } else {
         let loaded = match moment.seq {
             None => desk.engine.load(&run).await?,
-            Some(seq) => desk.engine.load_at(&run, At::Event(seq)).await?,
+            Some(seq) => desk.engine.load_at(&run, JournalPoint::Event(seq)).await?,
         };
-        let mut drawing = Drawing::of(&loaded.run.graph);
+        let mut drawing = DiagramJson::of(&loaded.run.graph);
         drawing.mark_patches(&loaded.entries);
         drawing
     };
@@ -143,12 +152,12 @@ pub(crate) async fn graph(
 }
 
 pub(crate) async fn trace(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
     Path(run): Path<String>,
-) -> Result<Json<Told>, Wrong> {
+) -> Result<Json<Told>, ApiError> {
     let run: RunId = run.parse()?;
-    let loaded = told::load(&desk.engine, &owner, &run).await?;
+    let loaded = response::load(&desk.engine, &owner, &run).await?;
     let trace = Trace::of(&run, &loaded.run.graph, &loaded.entries);
     Ok(Json(serde_json::to_value(trace).unwrap_or_default()))
 }

@@ -1,8 +1,8 @@
-//! Workflows that can be run: the list, and a run begun from it.
+//! Workflows that can be run: listing them, and starting a run.
 
-use crate::Desk;
-use crate::asked::{Body, Traced};
-use crate::told::{Wrong, plain};
+use crate::AppState;
+use crate::extract::{CallerTrace, JsonBody};
+use crate::response::{ApiError, to_json};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
@@ -10,13 +10,13 @@ use futures_util::future::{Either, select};
 use serde::Deserialize;
 use serde_json::{Map, Value as Told, json};
 use std::pin::pin;
-use tramline_core::formats::beside;
-use tramline_core::journal::{Break, Watch};
+use tramline_core::formats::relative_path;
+use tramline_core::journal::{BreakpointSet, NodeBreakpoint};
 use tramline_core::text::nearest;
 use tramline_engine::seams::Callable;
-use tramline_engine::{Engine, Handle, Owner, Start};
+use tramline_engine::{Engine, RunHandle, RunOwner, RunStart};
 
-/// A node before which a run is to halt.
+/// A node before which a run halts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Breakpoint {
@@ -25,10 +25,10 @@ pub(crate) struct Breakpoint {
     when: Option<Told>,
 }
 
-/// What a run is begun with.
+/// A request to start a run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Order {
+pub(crate) struct StartRunRequest {
     #[serde(default)]
     input: Map<String, Told>,
     #[serde(default)]
@@ -38,12 +38,12 @@ pub(crate) struct Order {
     session_id: Option<String>,
 }
 
-/// Breakpoints as a journal keeps them.
-pub(crate) fn breaks(given: Vec<Breakpoint>) -> Vec<Break> {
+/// Breakpoints in the journal's format.
+pub(crate) fn journal_breakpoints(given: Vec<Breakpoint>) -> Vec<NodeBreakpoint> {
     let read = |one: Breakpoint| {
         let is_empty = |when: &Told| when.as_str().is_some_and(|text| text.trim().is_empty());
         let when = one.when.filter(|when| !when.is_null() && !is_empty(when));
-        Break {
+        NodeBreakpoint {
             node: one.node.into(),
             condition: when.map(Into::into),
         }
@@ -51,7 +51,7 @@ pub(crate) fn breaks(given: Vec<Breakpoint>) -> Vec<Break> {
     given.into_iter().map(read).collect()
 }
 
-pub(crate) async fn list(State(desk): State<Desk>) -> Result<Json<Told>, Wrong> {
+pub(crate) async fn list(State(desk): State<AppState>) -> Result<Json<Told>, ApiError> {
     desk.engine.library().refresh().await?;
     let workflows = desk.engine.workflows();
     let names = workflows.names().into_iter();
@@ -60,16 +60,16 @@ pub(crate) async fn list(State(desk): State<Desk>) -> Result<Json<Told>, Wrong> 
     Ok(Json(json!({"tools": tools})))
 }
 
-/// A workflow in the list. What documents call by path is a part of them and no tool of its own.
-fn tool(desk: &Desk, callable: &Callable) -> Option<Told> {
+/// A workflow in the list. Documents called by path are part of their caller and not listed.
+fn tool(desk: &AppState, callable: &Callable) -> Option<Told> {
     let workflow = &callable.graph.workflow;
     let from_document = !callable.origin.is_null();
-    if from_document && beside::is_path(&workflow.name) {
+    if from_document && relative_path::is_path(&workflow.name) {
         return None;
     }
     let mut told = json!({
         "name": workflow.name,
-        "input_schema": workflow.input_schema.as_ref().map_or_else(|| json!({"type": "object"}), plain),
+        "input_schema": workflow.input_schema.as_ref().map_or_else(|| json!({"type": "object"}), to_json),
         "source": if from_document { "document" } else { "library" },
     });
     let mut add = |key: &str, value: Option<Told>| {
@@ -82,7 +82,10 @@ fn tool(desk: &Desk, callable: &Callable) -> Option<Told> {
         "description",
         workflow.description.as_ref().map(|it| json!(it)),
     );
-    add("output_schema", workflow.output_schema.as_ref().map(plain));
+    add(
+        "output_schema",
+        workflow.output_schema.as_ref().map(to_json),
+    );
     let path = callable
         .origin
         .get("document")
@@ -96,17 +99,17 @@ fn tool(desk: &Desk, callable: &Callable) -> Option<Told> {
 }
 
 pub(crate) async fn start(
-    State(desk): State<Desk>,
-    Extension(owner): Extension<Owner>,
+    State(desk): State<AppState>,
+    Extension(owner): Extension<RunOwner>,
     Path(name): Path<String>,
-    Traced(upstream): Traced,
-    Body(order): Body<Order>,
-) -> Result<(StatusCode, Json<Told>), Wrong> {
+    CallerTrace(upstream): CallerTrace,
+    JsonBody(order): JsonBody<StartRunRequest>,
+) -> Result<(StatusCode, Json<Told>), ApiError> {
     desk.engine.library().refresh().await?;
     let Some(callable) = desk.engine.workflows().find(&name) else {
-        return Err(unknown(&desk, &name));
+        return Err(unknown_workflow(&desk, &name));
     };
-    let mut start = Start::new(callable.graph, Told::from(order.input).into());
+    let mut start = RunStart::new(callable.graph, Told::from(order.input).into());
     start.origin = match callable.origin.is_null() {
         true => desk.studio.origin.clone(),
         false => callable.origin,
@@ -114,31 +117,31 @@ pub(crate) async fn start(
     start.session = order.session_id.map(Into::into);
     start.owner = owner.0.clone();
     start.upstream = upstream;
-    let watch = Watch {
-        breaks: breaks(order.breakpoints),
+    let watch = BreakpointSet {
+        breaks: journal_breakpoints(order.breakpoints),
         stepping: order.pause_at_start,
     };
-    start.watch = (watch != Watch::default()).then_some(watch);
+    start.watch = (watch != BreakpointSet::default()).then_some(watch);
     let handle = desk.engine.start(start).await?;
     let run = handle.run.clone();
-    kept(&desk.engine, handle).await?;
+    wait_until_stored(&desk.engine, handle).await?;
     Ok((StatusCode::CREATED, Json(json!({"run_id": run}))))
 }
 
-/// Waits until a run's beginning is in the store, so that whoever asks for it next finds it.
-pub(crate) async fn kept(engine: &Engine, handle: Handle) -> Result<(), Wrong> {
+/// Waits until a run's start is in the store, so that the next request finds it.
+pub(crate) async fn wait_until_stored(engine: &Engine, handle: RunHandle) -> Result<(), ApiError> {
     let mut follow = engine.subscribe(handle.run.clone(), 0);
     let first = pin!(follow.next());
-    let ended = pin!(handle.ended());
+    let ended = pin!(handle.wait());
     match select(first, ended).await {
         Either::Left((first, _)) => first.map(|_| ()).map_err(Into::into),
         Either::Right((ended, _)) => ended.map(|_| ()).map_err(Into::into),
     }
 }
 
-fn unknown(desk: &Desk, name: &str) -> Wrong {
+fn unknown_workflow(desk: &AppState, name: &str) -> ApiError {
     let names = desk.engine.workflows().names();
     let near = nearest(name, names.iter().map(|name| name.as_str()));
     let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    Wrong::missing(format!("there is no workflow `{name}`{near}"))
+    ApiError::not_found(format!("unknown workflow `{name}`{near}"))
 }

@@ -1,8 +1,8 @@
 //! A run that waits for a person, across a restart of the program.
 //!
-//! `cargo run --example approve`, in the project's own folder.
+//! Run it with `cargo run --example approve` in the root of the repository.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -10,7 +10,7 @@ use tramline::{Answer, Config, Error, RunId, Tramline};
 
 const DOCUMENT: &str = "examples/graphs/approval.yaml";
 
-/// Begins a run that has to be agreed to. It pauses, and this program could end here.
+/// Starts a run that needs approval. It pauses, and this program could end here.
 pub(crate) async fn ask(data: &Path) -> Result<RunId, Error> {
     let tramline = Tramline::open(Config::at(data.join("runs")).root(data))?;
     tramline.load_file(DOCUMENT)?;
@@ -23,7 +23,7 @@ pub(crate) async fn ask(data: &Path) -> Result<RunId, Error> {
     Ok(ended.run)
 }
 
-/// Another day, another process: finds the run, answers, and sees it through.
+/// Later, in another process: finds the run, answers, and waits for its result.
 pub(crate) async fn agree(data: &Path, run: &RunId) -> Result<Value, Error> {
     let tramline = Tramline::open(Config::at(data.join("runs")).root(data).name("night shift"))?;
     tramline.load_file(DOCUMENT)?;
@@ -39,7 +39,7 @@ pub(crate) async fn agree(data: &Path, run: &RunId) -> Result<Value, Error> {
     result
 }
 
-/// The same in one go: the program itself answers, or asks whom it wants to.
+/// The same in one process: the program answers, or asks whomever it wants.
 pub(crate) async fn at_once(data: &Path) -> Result<Value, Error> {
     let tramline = Tramline::open(Config::in_memory().root(data))?;
     tramline.load_file(DOCUMENT)?;
@@ -47,7 +47,7 @@ pub(crate) async fn at_once(data: &Path) -> Result<Value, Error> {
     let request = tramline.run("write_note", input);
     let ended = request
         .answer_with(|question| async move {
-            // Here a program would wait for a button, a message, a person.
+            // Here a program would wait for a button, a message or a person.
             (question.kind == "approval").then(Answer::proceed)
         })
         .await?;

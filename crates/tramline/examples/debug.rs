@@ -1,18 +1,18 @@
-//! Halts a run, steps through it, and tries what would have come of another output.
+//! Halts a run, steps through it, and tries what a different output would have changed.
 //!
-//! `cargo run --example debug`, in the project's own folder.
+//! Run it with `cargo run --example debug` in the root of the repository.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use serde_json::{Value, json};
 use tramline::{Config, Error, Tramline};
 
-/// What came of a run, and of a fork of it in which a step gave something else.
+/// The result of a run, and of a fork of it in which one step has a different output.
 pub(crate) async fn debugged() -> Result<(Value, Value), Error> {
     let tramline = Tramline::open(Config::in_memory())?;
     tramline.load_file("examples/graphs/loop.yaml")?;
 
-    // The loop adds 1, 2, 3. It is to halt when it has added twice.
+    // The loop adds 1, 2, 3. Halt after two additions.
     let run = tramline
         .start("sum_to_n", json!({ "n": 3 }))
         .halt_when("add", "$executionCount('add') = 2")
@@ -21,18 +21,18 @@ pub(crate) async fn debugged() -> Result<(Value, Value), Error> {
         println!("{}", question.message);
     }
 
-    // One step, then a look at what it gave.
+    // One step, then read its output.
     run.step().await?;
     run.wait().await?;
     let trace = run.trace().await?;
     let third = trace.step_at("add").and_then(|step| step.output.clone());
     println!("the third turn gave {}", third.unwrap_or_default());
 
-    // On to the end.
-    run.go_on().await?;
+    // Continue to the end.
+    run.continue_run().await?;
     let result = run.wait().await?.result()?;
 
-    // The same past up to the second turn, which is now taken to have given 100.
+    // The same history up to the second iteration, whose output is now 100.
     let turns = trace.steps.iter().filter(|step| step.node == "add");
     let second = turns.map(|step| step.step).nth(1).unwrap_or_default();
     let fork = run
@@ -41,7 +41,7 @@ pub(crate) async fn debugged() -> Result<(Value, Value), Error> {
         .await?;
     let forked = fork.wait().await?.result()?;
 
-    // Done again from its journal, the run is the same; the fork is not.
+    // A replay from the journal is identical; the fork is not.
     println!(
         "replay is the same: {}",
         run.replay(None).await?.comparison.same

@@ -1,14 +1,14 @@
-//! Finds runs again and reads them: every step, and how things stood at any of them.
+//! Finds runs and reads them: every step, and the state at each of them.
 //!
-//! `cargo run --example history`, in the project's own folder.
+//! Run it with `cargo run --example history` in the root of the repository.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use serde_json::json;
 use std::path::Path;
-use tramline::{Config, Error, RunFilter, Status, Trace, Tramline};
+use tramline::{Config, Error, RunFilter, RunStatus, Trace, Tramline};
 
-/// Runs a tool twice, and reads the run that failed: the whole, and as it stood at its first step.
+/// Runs a tool twice and reads the failed run: all of it, and as of its first step.
 pub(crate) async fn read(data: &Path) -> Result<(Trace, Trace), Error> {
     let tramline = Tramline::open(Config::at(data).root("examples"))?;
     tramline.load_file("examples/graphs/file_utils.yaml")?;
@@ -23,7 +23,7 @@ pub(crate) async fn read(data: &Path) -> Result<(Trace, Trace), Error> {
     // Runs of every process that shares the data directory, newest first.
     let filter = RunFilter {
         session: Some("nightly".into()),
-        status: vec![Status::Failed],
+        status: vec![RunStatus::Failed],
         ..RunFilter::default()
     };
     let page = tramline.runs(filter).await?;

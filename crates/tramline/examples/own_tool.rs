@@ -1,15 +1,15 @@
 //! A function of the program as a tool that graphs can call.
 //!
-//! `cargo run --example own_tool`.
+//! Run it with `cargo run --example own_tool`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tramline::{Config, Error, Tool, Tramline};
 
-/// The arguments: their schema is what callers must keep to, their comments what agents read.
+/// The arguments: callers must match their schema, and agents read their comments.
 #[derive(Deserialize, JsonSchema)]
 struct Greet {
     /// Whom to greet.
@@ -43,9 +43,9 @@ tools:
       - { id: exit, type: exit }
 "#;
 
-/// Greets somebody by a graph that calls the function above.
+/// Greets somebody through a graph that calls the function above.
 pub(crate) async fn welcome(name: &str) -> Result<Value, Error> {
-    // A call of a tool that changes nothing may be repeated after a crash; of others, it is asked.
+    // A read-only call is repeated after a crash; any other call is asked about first.
     let tool = Tool::new("greet", "Greets somebody.", greet).read_only();
     let tramline = Tramline::open(Config::in_memory().tool(tool))?;
     tramline.load_str(DOCUMENT)?;

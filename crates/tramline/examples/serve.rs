@@ -1,18 +1,18 @@
 //! Serves documents to MCP clients from inside a program.
 //!
-//! `cargo run --example serve`, in the project's own folder; Ctrl-C ends it.
+//! Run it with `cargo run --example serve` in the root of the repository; Ctrl-C ends it.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it got")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::net::Ipv4Addr;
-use tramline::{Config, Error, Serving, Tramline};
+use tramline::{Config, Error, HttpServer, Tramline};
 
-/// Serves the file tools over HTTP, to this machine only.
-pub(crate) async fn serve(port: u16) -> Result<(Tramline, Serving), Error> {
+/// Serves the file tools over HTTP, on this machine only.
+pub(crate) async fn serve(port: u16) -> Result<(Tramline, HttpServer), Error> {
     let tramline = Tramline::open(Config::in_memory().root("examples"))?;
     tramline.load_file("examples/graphs/file_utils.yaml")?;
 
-    // What runs were under way in this data directory when its last process ended goes on.
+    // Resume the runs that were active in this data directory when its last process ended.
     tramline.recover().await?;
 
     // `serve_stdio` does the same for a client that starts this program.

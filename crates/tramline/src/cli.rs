@@ -1,8 +1,8 @@
 //! The command line: one file per verb, the same exit codes everywhere.
 
-use crate::config::{Config, File, default_data_dir};
+use crate::config::{Config, ConfigFile, default_data_dir};
 use clap::{Args, Parser, Subcommand};
-use ending::Manner;
+use shutdown::ShutdownMode;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::process::ExitCode;
@@ -10,50 +10,50 @@ use tramline_builtin::HostPattern;
 use tramline_engine::Fault;
 
 mod audit;
-mod audited;
-mod breaks;
+mod audit_record;
+mod breakpoints;
 mod check;
 mod completions;
 mod convert;
-mod debug;
+mod debugger;
+mod diagnostics;
+mod diff;
 mod doctor;
 mod documents;
-mod ending;
 mod eval;
 mod explain;
-mod frames;
 mod graph;
 mod input;
 mod learn;
 mod library;
 mod logs;
-mod look;
-mod looping;
-mod moment;
-mod origin;
+mod loop_cmd;
 mod output;
-mod probe;
+mod position;
 mod progress;
 mod prompt;
 mod registry;
 mod replay;
-mod report;
 mod run;
+mod run_environment;
+mod run_state;
 mod runs;
 mod serve;
 mod settings;
+mod shutdown;
 mod sop;
 mod studio;
+mod tool_check;
 mod trace;
 mod trust;
 
-/// Puts AI agents on tracks: workflows of MCP tools that run, pause, survive a crash and can be
-/// read afterwards.
+/// Durable workflows for AI agents: graphs of MCP tools that run, pause, survive a crash and can be
+/// inspected afterwards.
 #[derive(Parser)]
 #[command(name = "tramline", version, after_help = EXIT_CODES)]
 struct Cli {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -61,37 +61,37 @@ struct Cli {
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 failed, 2 flaws or bad input, 3 rejected, 4 paused, 130 interrupted.";
 
-/// What every verb takes.
+/// The options of every verb.
 #[derive(Args, Clone)]
-struct Common {
-    /// Where runs are kept [default: the user's data directory]
+struct CommonArgs {
+    /// Where runs are stored [default: the user's data directory]
     #[arg(long, global = true, env = "TRAMLINE_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// The key that settings are sealed with [default: settings.key where runs are kept]
+    /// The file with the key that encrypts settings [default: settings.key in the data directory]
     #[arg(long, global = true, env = "TRAMLINE_KEY_FILE", value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
-    /// Log to standard error what this lets through: info, or warn,tramline=debug [default: nothing]
+    /// Log to standard error with this filter: info, or warn,tramline=debug [default: off]
     #[arg(long, global = true, env = "RUST_LOG", value_name = "FILTER")]
     log: Option<String>,
-    /// How log lines are written
+    /// The format of log lines
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
-    log_format: logs::Format,
+    log_format: logs::LogFormatArg,
 }
 
-/// What may be touched and called.
+/// The options for access to files, hosts, servers and commands.
 #[derive(Args, Clone, Default)]
-struct Reach {
-    /// Policy, limits, servers and what may be touched, as YAML; flags win over it
+struct AccessArgs {
+    /// Policy, limits, servers and access as YAML; flags override it
     #[arg(long, env = "TRAMLINE_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// More MCP servers, as a client's usual JSON
+    /// More MCP servers, from an MCP client configuration (JSON)
     #[arg(long, value_name = "FILE")]
     mcp_config: Option<PathBuf>,
     /// A directory in which files may be read and written [default: the working directory; none for
-    /// servers to which agents bring documents]
+    /// servers to which agents submit documents]
     #[arg(long = "root", value_name = "DIR")]
     roots: Vec<PathBuf>,
     /// A host that `http` may call: api.example.com, *.example.com, localhost:8080
@@ -102,43 +102,43 @@ struct Reach {
     allow_shell: bool,
 }
 
-// What a verb takes is only made up for the one that was asked for: all of them are half a megabyte.
+// Each verb's arguments are only built when it is used: together they take half a megabyte.
 #[derive(Subcommand)]
 #[command(defer = true)]
 enum Verb {
     /// Run a graph's tool and print its result
-    Run(run::Run),
+    Run(run::RunCommand),
     /// Serve graphs as MCP tools
     Serve(serve::Serve),
     /// Open documents, runs and questions in a browser
     Studio(studio::Studio),
-    /// Check documents and show every flaw at its place
+    /// Check documents and show every flaw with its position
     Check(check::Check),
     /// Draw a workflow as Mermaid, DOT or SVG
-    Graph(graph::Graph),
+    Graph(graph::GraphArgs),
     /// Write a document in another format
     Convert(convert::Convert),
-    /// List runs, read them, steer them
+    /// List, inspect and control runs
     Runs(runs::Runs),
-    /// Plan tool calls for a message, run them and tell what came of it
-    Loop(looping::Loop),
-    /// Save workflows under names, list and read them
+    /// Plan tool calls for a message, run them and print the results
+    Loop(loop_cmd::LoopArgs),
+    /// Save workflows under names, list and show them
     Library(library::Library),
-    /// List, search, describe and try everything that can be called
+    /// List, search, describe and try all callable tools
     Registry(registry::Registry),
-    /// Show and forget what was learnt from plans that ended well
+    /// Show and forget what was learned from successful plans
     Learn(learn::Learn),
     /// Run a graph's tool step by step, with breakpoints and a prompt
-    Debug(debug::Debug),
-    /// Do a run again from its record, without calling anything, and compare
+    Debug(debugger::DebugArgs),
+    /// Replay a run from its journal without calling anything, and compare
     Replay(replay::Replay),
-    /// Check, walk and audit procedures
+    /// Check, run and audit procedures
     Sop(sop::SopVerb),
-    /// Print what was commanded, by whom, why and with what result
+    /// Print the audit log: who did what, why, and with what result
     Audit(audit::Audit),
-    /// Print a run as one JSON document, or write it into a file
-    Trace(trace::Tracing),
-    /// Keep the keys and secrets that documents and servers name
+    /// Print a run as one JSON document, or write it to a file
+    Trace(trace::TraceArgs),
+    /// Store the keys and secrets that documents and servers refer to
     Settings(settings::Settings),
     /// Evaluate a JSONata expression or a JSON Logic rule
     Eval(eval::Eval),
@@ -146,21 +146,21 @@ enum Verb {
     Explain(explain::Explain),
     /// Print a completion script for a shell
     Completions(completions::Completions),
-    /// Show what documents start, and allow it for commands that only look
-    Trust(trust::Trust),
-    /// Look whether everything that is needed is there
+    /// Show what documents start, and trust it for read-only commands
+    Trust(trust::TrustCommand),
+    /// Check that everything required is present and every server responds
     Doctor(doctor::Doctor),
 }
 
 impl Verb {
-    /// How the command takes a request to end; nothing for what is over at once.
-    fn ends(&self) -> Option<Manner> {
+    /// How the command handles a request to end; `None` for commands that finish at once.
+    fn shutdown_mode(&self) -> Option<ShutdownMode> {
         match self {
             Self::Run(_) | Self::Serve(_) | Self::Studio(_) | Self::Loop(_) => {
-                Some(Manner::Orderly)
+                Some(ShutdownMode::Orderly)
             }
-            Self::Runs(runs) if runs.may_drive() => Some(Manner::Orderly),
-            Self::Debug(_) => Some(Manner::Prompt),
+            Self::Runs(runs) if runs.may_drive() => Some(ShutdownMode::Orderly),
+            Self::Debug(_) => Some(ShutdownMode::Prompt),
             Self::Runs(_)
             | Self::Check(_)
             | Self::Library(_)
@@ -172,7 +172,7 @@ impl Verb {
             | Self::Trace(_)
             | Self::Settings(_)
             | Self::Eval(_)
-            | Self::Doctor(_) => Some(Manner::AtOnce),
+            | Self::Doctor(_) => Some(ShutdownMode::AtOnce),
             Self::Graph(_)
             | Self::Convert(_)
             | Self::Explain(_)
@@ -212,14 +212,14 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// A command that could not do its work: what to say, and how to end.
-struct Stopped {
+/// A command that could not do its work: its message and exit code.
+struct CliError {
     exit: Exit,
     message: String,
 }
 
-impl Stopped {
-    fn bad(message: impl Into<String>) -> Self {
+impl CliError {
+    fn bad_input(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::BadInput,
             message: message.into(),
@@ -227,17 +227,17 @@ impl Stopped {
     }
 }
 
-impl From<Fault> for Stopped {
+impl From<Fault> for CliError {
     fn from(fault: Fault) -> Self {
         let exit = match &fault {
             Fault::NotFound(_)
-            | Fault::Over { .. }
+            | Fault::Ended { .. }
             | Fault::Expired { .. }
             | Fault::Stale { .. }
             | Fault::PersonNeeded(_)
-            | Fault::Refused(_)
+            | Fault::Rejected(_)
             | Fault::TooLarge(_)
-            | Fault::BadInput { .. } => Exit::BadInput,
+            | Fault::InvalidInput { .. } => Exit::BadInput,
             Fault::Store(_) | Fault::Quota(_) | Fault::Elsewhere { .. } | Fault::Damaged { .. } => {
                 Exit::Failed
             }
@@ -249,15 +249,15 @@ impl From<Fault> for Stopped {
     }
 }
 
-impl From<crate::wire::Trouble> for Stopped {
-    fn from(trouble: crate::wire::Trouble) -> Self {
+impl From<crate::app::AppError> for CliError {
+    fn from(trouble: crate::app::AppError) -> Self {
         let exit = match &trouble {
-            crate::wire::Trouble::Store(_) => Exit::Failed,
-            crate::wire::Trouble::Root(_)
-            | crate::wire::Trouble::Config(_)
-            | crate::wire::Trouble::Servers(_)
-            | crate::wire::Trouble::Tool(_)
-            | crate::wire::Trouble::Model(_) => Exit::BadInput,
+            crate::app::AppError::Store(_) => Exit::Failed,
+            crate::app::AppError::Root(_)
+            | crate::app::AppError::Config(_)
+            | crate::app::AppError::Servers(_)
+            | crate::app::AppError::Tool(_)
+            | crate::app::AppError::Model(_) => Exit::BadInput,
         };
         Self {
             exit,
@@ -266,23 +266,23 @@ impl From<crate::wire::Trouble> for Stopped {
     }
 }
 
-impl Common {
-    /// The configuration; where no root is named, it is the working directory.
-    fn config(&self, reach: &Reach) -> Result<Config, Stopped> {
-        let mut config = self.config_as_named(reach)?;
+impl CommonArgs {
+    /// The configuration; the working directory is the default root.
+    fn config(&self, reach: &AccessArgs) -> Result<Config, CliError> {
+        let mut config = self.config_with_named_roots(reach)?;
         if config.roots.is_empty() {
             config.roots.push(PathBuf::from("."));
         }
         Ok(config)
     }
 
-    /// The configuration with no roots but those that are named.
-    fn config_as_named(&self, reach: &Reach) -> Result<Config, Stopped> {
+    /// The configuration with only the roots that are named.
+    fn config_with_named_roots(&self, reach: &AccessArgs) -> Result<Config, CliError> {
         let file = match &reach.config {
-            None => File::default(),
+            None => ConfigFile::default(),
             Some(path) => documents::read_config(path, self.json)?,
         };
-        // A flag says it instead of the file, not beside it.
+        // A flag replaces the value in the file instead of adding to it.
         let or = |flags: &[PathBuf], file: Vec<PathBuf>| match flags {
             [] => file,
             flags => flags.to_vec(),
@@ -298,7 +298,7 @@ impl Common {
             hosts,
             shell: reach.allow_shell || file.shell,
             embedder: file.embedder,
-            learn_off: file.learn_off,
+            learning_off: file.learn_off,
             mcp_config: reach.mcp_config.clone().or(file.mcp_config),
             file: reach.config.clone(),
             policy: file.policy,
@@ -313,9 +313,9 @@ impl Common {
             model: file.model,
             key_file: self.key_file.clone(),
             telemetry: logs::telemetry()?,
-            logged: self.log.is_some(),
-            warn: Some(output::say),
-            door: Some(audited::DOOR),
+            logging: self.log.is_some(),
+            warn: Some(output::status_line),
+            door: Some(audit_record::CLI_DOOR),
             ..Config::default()
         })
     }
@@ -325,50 +325,50 @@ impl Common {
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(refused) => return refuse(refused),
+        Err(refused) => return usage_error(refused),
     };
     let common = cli.common;
     let json = common.json;
-    let command = audited::command(&cli.verb);
-    if let Some(manner) = cli.verb.ends() {
-        ending::listen(manner);
+    let command = audit_record::audited_command(&cli.verb);
+    if let Some(manner) = cli.verb.shutdown_mode() {
+        shutdown::listen(manner);
     }
-    let done = logs::begin(&common).and_then(|()| perform(common.clone(), cli.verb));
+    let done = logs::init(&common).and_then(|()| dispatch(common.clone(), cli.verb));
     if let Some(command) = command {
-        // What was done stands, whether it can be noted or not.
-        let _ = on_one_thread(audited::note(common, command, &done));
+        // The command has taken effect, whether it can be recorded or not.
+        let _ = on_one_thread(audit_record::record(common, command, &done));
     }
-    // Whoever did not wait for its children leaves none behind.
+    // End the children of a command that did not wait for them.
     tramline_process::kill_all();
     match done {
         Ok(exit) => exit.into(),
-        Err(Stopped { exit, message }) => {
+        Err(CliError { exit, message }) => {
             if json {
                 output::line(
                     &serde_json::json!({ "status": "error", "error": { "message": message } }),
                 );
             } else {
-                output::complain(&message);
+                output::print_error(&message);
             }
             exit.into()
         }
     }
 }
 
-/// Says what is wrong with the command line, which may hold names of files. Help is ours alone.
-fn refuse(refused: clap::Error) -> ExitCode {
+/// Reports an invalid command line, which may contain file names. Help text is our own.
+fn usage_error(refused: clap::Error) -> ExitCode {
     if !refused.use_stderr() {
         refused.exit();
     }
-    // The words are shown in the middle of several lines, so they are cleaned before.
+    // The text is embedded in several lines, so it is cleaned first.
     let words = std::env::args_os();
     let words = words.map(|word| output::field(&word.to_string_lossy()).into_owned());
     let refused = Cli::try_parse_from(words).err().unwrap_or(refused);
-    output::say_lines(refused.render().to_string().trim_end());
+    output::status_lines(refused.render().to_string().trim_end());
     Exit::BadInput.into()
 }
 
-fn perform(common: Common, verb: Verb) -> Done {
+fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {
     let json = common.json;
     match verb {
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
@@ -378,10 +378,10 @@ fn perform(common: Common, verb: Verb) -> Done {
         Verb::Graph(verb) => graph::main(&verb, json),
         Verb::Convert(verb) => convert::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
-        Verb::Loop(verb) => on_one_thread(looping::main(common, verb)),
+        Verb::Loop(verb) => on_one_thread(loop_cmd::main(common, verb)),
         Verb::Library(verb) => on_one_thread(library::main(common, verb)),
         Verb::Registry(verb) => on_many_threads(registry::main(common, verb)),
-        Verb::Debug(verb) => on_one_thread(debug::main(common, verb)),
+        Verb::Debug(verb) => on_one_thread(debugger::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
         Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
@@ -396,17 +396,17 @@ fn perform(common: Common, verb: Verb) -> Done {
     }
 }
 
-type Done = Result<Exit, Stopped>;
+type CliResult = Result<Exit, CliError>;
 
-/// One run needs one thread, and starts sooner with it.
-fn on_one_thread(work: impl Future<Output = Done>) -> Done {
+/// A single run needs one thread, and starts faster with it.
+fn on_one_thread(work: impl Future<Output = CliResult>) -> CliResult {
     let made = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     block_on(made, work)
 }
 
-fn on_many_threads(work: impl Future<Output = Done>) -> Done {
+fn on_many_threads(work: impl Future<Output = CliResult>) -> CliResult {
     let made = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -415,16 +415,16 @@ fn on_many_threads(work: impl Future<Output = Done>) -> Done {
 
 fn block_on(
     made: std::io::Result<tokio::runtime::Runtime>,
-    work: impl Future<Output = Done>,
-) -> Done {
-    let runtime = made.map_err(|error| Stopped {
+    work: impl Future<Output = CliResult>,
+) -> CliResult {
+    let runtime = made.map_err(|error| CliError {
         exit: Exit::Failed,
-        message: format!("the system gives no threads: {error}"),
+        message: format!("cannot start the async runtime: {error}"),
     })?;
-    // In a box: otherwise the runtime is compiled anew for every command, thrice.
-    let work: Pin<Box<dyn Future<Output = Done>>> = Box::pin(work);
+    // Boxed: otherwise the runtime is monomorphized three times for every command.
+    let work: Pin<Box<dyn Future<Output = CliResult>>> = Box::pin(work);
     let done = runtime.block_on(work);
-    // A blocked reader of standard input must not keep the process.
+    // A blocked reader of standard input must not keep the process alive.
     runtime.shutdown_background();
     done
 }

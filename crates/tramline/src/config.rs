@@ -1,6 +1,6 @@
-//! Where things are and what may be touched: flags, environment, defaults.
+//! Configuration: where things are and what may be touched, from flags, environment and defaults.
 
-use crate::library::Tool;
+use crate::api::Tool;
 use crate::trust::StartGate;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,35 +12,39 @@ use tramline_core::journal::Budget;
 use tramline_core::next::Ceilings;
 use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::{Model, Observer};
-use tramline_engine::{DESCENDANTS_MAX, Pattern, Policy, Quota, RUNS_DRIVEN_MAX, Rate, Retention};
-use tramline_mcp::server::{Conduct, PinTerms};
+use tramline_engine::{
+    DESCENDANTS_MAX, Quota, RUNS_DRIVEN_MAX, RateLimit, Retention, ToolPattern, ToolPolicy,
+};
+use tramline_mcp::server::{PinOptions, ServerOptions};
 
 mod file;
 mod model;
 mod tokens;
 
-pub use file::{File, Flawed};
-pub use model::{ModelConfig, Written};
+pub use file::{ConfigFile, ConfigFileFlaws};
+pub use model::{ModelConfig, SecretTemplate};
 pub use tokens::read as read_tokens;
 
-/// Larger configuration files are refused.
+/// The largest configuration file, in bytes. A larger one is the wrong file.
 const CONFIG_BYTES_MAX: u64 = 4 << 20;
-/// The reader has its own bound; this one keeps a wrong file from being read at all.
+/// The largest document, in bytes. The parser has its own limit; this one keeps a wrong file from
+/// being read at all.
 const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
 
-/// The server whose tools are those of the program itself, where it names no other.
+/// The server name of the program's own tools, unless another is given.
 pub const APP: &str = "app";
 
 /// What a process may use.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Where runs are kept; nothing means in memory only.
+    /// Where runs are stored; `None` means in memory only.
     pub data_dir: Option<PathBuf>,
-    /// The directories in which files may be touched.
+    /// The directories in which files may be read and written.
     pub roots: Vec<PathBuf>,
     /// Where documents that agents name by path are read, if there is no root.
     pub documents_dir: Option<PathBuf>,
-    /// What file tools leave alone beside the data directory, the key and the configuration.
+    /// Paths that file tools must not touch, besides the data directory, the key and the
+    /// configuration.
     pub protected: Vec<ProtectedPath>,
     /// Which servers may be started.
     pub gate: StartGate,
@@ -48,77 +52,77 @@ pub struct Config {
     pub hosts: Vec<HostPattern>,
     /// Whether `shell` may run commands.
     pub shell: bool,
-    /// The clients' usual JSON with more servers.
+    /// An MCP client configuration (JSON) with additional servers.
     pub mcp_config: Option<PathBuf>,
-    /// More servers, as entries of that JSON.
-    pub entries: Entries,
-    /// Who we are in journals; nothing means the process by its number.
+    /// Additional servers, as entries of that JSON.
+    pub entries: ServerEntries,
+    /// The name of this process in journals; `None` means its process id.
     pub name: Option<Str>,
-    /// The program's own tools, by the server that graphs call them under.
+    /// The program's own tools, by the server name that graphs use.
     pub tools: BTreeMap<Str, Vec<Tool>>,
     /// The configuration file that was read, if there is one.
     pub file: Option<PathBuf>,
-    /// What may not be called, and what only after a person agreed.
-    pub policy: Policy,
-    /// Who may answer what a run asks.
-    pub approvals: Approvals,
-    /// What every run may use before a person is asked.
+    /// Which calls are denied, and which need approval.
+    pub policy: ToolPolicy,
+    /// Who may answer a run's questions.
+    pub approvals: ApprovalConfig,
+    /// The budget of every run, after which a person is asked.
     pub budget: Option<Budget>,
-    /// How runs that agents bring are treated.
-    pub control: Control,
-    /// How pinned procedures are held.
+    /// Options for runs that agents submit.
+    pub control: ControlConfig,
+    /// Options for pinned procedures.
     pub sop: SopConfig,
-    /// How much room all runs have.
+    /// Limits on all runs together.
     pub quota: Quota,
-    /// What runs and documents may not exceed, whatever they say.
+    /// Limits that runs and documents cannot exceed, whatever they declare.
     pub limits: RunLimits,
-    /// Which runs that are over are kept.
+    /// Which finished runs are kept.
     pub retention: Retention,
     /// How often tools may be called.
-    pub throttle: Vec<Rate>,
+    pub throttle: Vec<RateLimit>,
     /// The model that plans and answers prompts.
     pub model: Option<ModelConfig>,
-    /// A model of the program's own, in the place of a configured one.
-    pub own_model: Option<Arc<dyn Model>>,
-    /// The directory with the model that tells search what texts mean.
+    /// The program's own model, used instead of a configured one.
+    pub custom_model: Option<Arc<dyn Model>>,
+    /// The directory of the embedding model for search.
     pub embedder: Option<PathBuf>,
-    /// Whether nothing is learnt from plans that ended well, and nothing that was learnt is used.
-    pub learn_off: bool,
-    /// The file with the key that settings are sealed with; nothing means one beside the runs.
+    /// Turns off learning from successful plans and using what was learned.
+    pub learning_off: bool,
+    /// The file with the key that encrypts settings; `None` means one in the data directory.
     pub key_file: Option<PathBuf>,
-    /// How many of the latest calls are kept as they went over the wire, for the studio.
+    /// How many recent calls are kept as sent over the wire, for the studio.
     pub exchanges: usize,
-    /// What is told of runs to tools that operators have; nothing unless it is said.
-    pub telemetry: tramline_telemetry::Settings,
-    /// Whether lines are logged, by whatever takes what `tracing` gives.
-    pub logged: bool,
-    /// A program's own observer, in the place of telemetry's.
+    /// Telemetry export; off by default.
+    pub telemetry: tramline_telemetry::TelemetrySettings,
+    /// Whether log lines are emitted through `tracing`.
+    pub logging: bool,
+    /// The program's own observer, used instead of the telemetry one.
     pub observer: Option<Arc<dyn Observer>>,
-    /// Hears what whoever runs the program should know.
+    /// Receives warnings for the operator.
     pub warn: Option<fn(&str)>,
-    /// By which door commands come that no front end notes in the audit; nothing means that a program
-    /// gives them.
+    /// The channel recorded in the audit for commands that no front end records itself; `None`
+    /// means the program's own code.
     pub door: Option<&'static str>,
 }
 
-/// Who may answer what a run asks, beside what the table in docs/security.md says.
+/// Who may answer a run's questions, in addition to the table in docs/security.md.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Approvals {
-    /// What agents may answer.
+pub struct ApprovalConfig {
+    /// Which questions agents may answer.
     pub agents: AgentAnswers,
-    /// Whether answers on the command line need a terminal. It is kept with the runs; where nothing
-    /// is said, what was kept stays.
+    /// Whether answers on the command line need a terminal. Stored with the runs; `None` leaves the
+    /// stored value unchanged.
     pub terminal: Option<bool>,
 }
 
-/// What runs and documents may not exceed, whatever they say.
+/// Limits that runs and documents cannot exceed, whatever they declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// What documents may not raise their own limits above.
+    /// The maximum that documents may set their own limits to.
     pub ceilings: Ceilings,
-    /// How many runs one run may lead to, through the workflows that it calls.
+    /// The maximum number of runs that one run may start, directly and indirectly.
     pub descendants: u64,
-    /// How many runs a process drives at once.
+    /// The maximum number of runs that a process drives concurrently.
     pub runs_at_once: usize,
 }
 
@@ -132,37 +136,37 @@ impl Default for RunLimits {
     }
 }
 
-/// How pinned procedures are held.
+/// Options for pinned procedures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SopConfig {
     /// Tools that agents may call without the gate.
-    pub free_tools: Vec<Pattern>,
-    /// How many conversations a caller may have along one procedure at a time.
+    pub free_tools: Vec<ToolPattern>,
+    /// The maximum number of concurrent sessions per caller and procedure.
     pub conversations: usize,
 }
 
 impl Default for SopConfig {
     fn default() -> Self {
-        let usual = PinTerms::default();
+        let usual = PinOptions::default();
         Self {
-            free_tools: usual.free,
-            conversations: usual.conversations_max,
+            free_tools: usual.ungated,
+            conversations: usual.sessions_max,
         }
     }
 }
 
-/// How runs that agents bring are treated.
+/// Options for runs that agents submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Control {
-    /// How long such a run waits for an answer before it is over.
+pub struct ControlConfig {
+    /// How long such a run waits for an answer before it expires.
     pub ttl: Option<Duration>,
-    /// How many commands a minute are taken for one run.
+    /// The maximum number of commands per minute for one run.
     pub commands_per_minute: u32,
 }
 
-impl Default for Control {
+impl Default for ControlConfig {
     fn default() -> Self {
-        let usual = Conduct::default();
+        let usual = ServerOptions::default();
         Self {
             ttl: usual.ttl,
             commands_per_minute: usual.commands_per_minute,
@@ -171,12 +175,12 @@ impl Default for Control {
 }
 
 impl Config {
-    /// Runs are kept in memory and are gone with the process.
+    /// Keeps runs in memory; they are lost when the process ends.
     pub fn in_memory() -> Self {
         Self::default()
     }
 
-    /// Runs are kept in this directory, which several processes may share.
+    /// Stores runs in this directory, which several processes may share.
     pub fn at(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: Some(data_dir.into()),
@@ -184,71 +188,71 @@ impl Config {
         }
     }
 
-    /// Files in this directory may be read and written, too.
+    /// Also allows reading and writing files in this directory.
     #[must_use]
     pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
         self.roots.push(directory.into());
         self
     }
 
-    /// `http` may call this host, too: `"*.example.com".parse()?`.
+    /// Also allows `http` to call this host: `"*.example.com".parse()?`.
     #[must_use]
     pub fn host(mut self, host: HostPattern) -> Self {
         self.hosts.push(host);
         self
     }
 
-    /// `shell` may run commands in the allowed directories.
+    /// Allows `shell` to run commands in the allowed directories.
     #[must_use]
     pub fn allow_shell(mut self) -> Self {
         self.shell = true;
         self
     }
 
-    /// More MCP servers, from a file with the clients' usual JSON.
+    /// Adds MCP servers from a client configuration file (JSON).
     #[must_use]
     pub fn servers(mut self, file: impl Into<PathBuf>) -> Self {
         self.mcp_config = Some(file.into());
         self
     }
 
-    /// One more MCP server, as the entry that it has in the clients' usual JSON:
-    /// `json!({ "command": "npx", "args": […] })` or `json!({ "type": "http", "url": … })`.
+    /// Adds one MCP server, as an entry of an MCP client configuration: `json!({ "command": "npx",
+    /// "args": […] })` or `json!({ "type": "http", "url": … })`.
     #[must_use]
     pub fn server(mut self, name: impl Into<Str>, entry: impl Into<serde_json::Value>) -> Self {
         self.entries.0.insert(name.into(), entry.into().into());
         self
     }
 
-    /// This model plans and answers prompts.
+    /// Uses this model for planning and prompts.
     #[must_use]
     pub fn model(mut self, model: Arc<dyn Model>) -> Self {
-        self.own_model = Some(model);
+        self.custom_model = Some(model);
         self
     }
 
-    /// This is told of runs: `Settings::read(|name| std::env::var(name).ok())?` takes the usual
+    /// Exports telemetry: `Settings::read(|name| std::env::var(name).ok())?` reads the usual
     /// variables.
     #[must_use]
-    pub fn telemetry(mut self, settings: tramline_telemetry::Settings) -> Self {
+    pub fn telemetry(mut self, settings: tramline_telemetry::TelemetrySettings) -> Self {
         self.telemetry = settings;
         self
     }
 
-    /// Who we are in journals.
+    /// Sets the name of this process in journals.
     #[must_use]
     pub fn name(mut self, name: impl Into<Str>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Graphs can call this tool of ours under the server [`APP`].
+    /// Adds a tool that graphs can call under the server [`APP`].
     #[must_use]
     pub fn tool(self, tool: Tool) -> Self {
         self.tool_of(APP, tool)
     }
 
-    /// Graphs can call this tool of ours under a server's name of our choice.
+    /// Adds a tool that graphs can call under this server name.
     #[must_use]
     pub fn tool_of(mut self, server: impl Into<Str>, tool: Tool) -> Self {
         self.tools.entry(server.into()).or_default().push(tool);
@@ -256,18 +260,18 @@ impl Config {
     }
 }
 
-/// Servers by name, as they are written in the clients' usual JSON. What they hold may be secret.
+/// Servers by name, as entries of an MCP client configuration. They may contain secrets.
 #[derive(Clone, Default)]
-pub struct Entries(Map);
+pub struct ServerEntries(Map);
 
-impl Entries {
-    /// All of them, as an object.
+impl ServerEntries {
+    /// All entries, as an object.
     pub fn to_value(&self) -> Value {
         self.0.clone().into()
     }
 }
 
-impl std::fmt::Debug for Entries {
+impl std::fmt::Debug for ServerEntries {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set()
             .entries(self.0.iter().map(|(name, _)| name))
@@ -275,7 +279,7 @@ impl std::fmt::Debug for Entries {
     }
 }
 
-/// The data directory when nobody names one.
+/// The default data directory.
 pub fn default_data_dir() -> PathBuf {
     let under = |name: &str, rest: &str| {
         std::env::var_os(name)
@@ -287,7 +291,7 @@ pub fn default_data_dir() -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(".tramline"))
 }
 
-/// Reads a file that the user names, which must not be larger than such a file can sensibly be.
+/// Reads a file that the user names, up to a maximum size.
 pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     let opened = std::fs::File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     let (about, file) = opened.map_err(|error| cannot_read(path, &error))?;
@@ -295,7 +299,7 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> String {
-    format!("{} cannot be read: {error}", path.display())
+    format!("cannot read {}: {error}", path.display())
 }
 
 fn read_opened(
@@ -308,7 +312,7 @@ fn read_opened(
     if about.is_dir() {
         return Err(format!("{} is a directory; name a file", path.display()));
     }
-    // Room for all of it and its end: one read, where growing from nothing takes many.
+    // Reserve the whole file plus one byte for its end: one read instead of many.
     let expected = about.len().min(bytes_max) as usize;
     let mut bytes = Vec::with_capacity(expected + 1);
     file.take(bytes_max + 1)
@@ -316,22 +320,22 @@ fn read_opened(
         .map_err(|error| cannot_read(path, &error))?;
     if bytes.len() as u64 > bytes_max {
         return Err(format!(
-            "{} holds more than {bytes_max} bytes",
+            "{} is larger than {bytes_max} bytes",
             path.display()
         ));
     }
     Ok(bytes)
 }
 
-/// Reads a document's bytes. Documents name others by path, so only a regular file is one: nobody
-/// waits for a pipe.
+/// Reads a document's bytes. Documents name others by path, so only regular files are accepted: a
+/// pipe would block.
 pub fn read_document(path: &Path) -> Result<Vec<u8>, String> {
     let opened = regular_file::open(path);
     let (file, about) = opened.map_err(|error| cannot_read(path, &error))?;
     read_opened(path, file, &about, DOCUMENT_BYTES_MAX)
 }
 
-/// Reads the clients' usual JSON.
+/// Reads an MCP client configuration (JSON).
 pub fn read_mcp_config(path: &Path) -> Result<Value, String> {
     let bytes = read_bounded(path, CONFIG_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{} is not text", path.display()))?;

@@ -1,7 +1,7 @@
-//! Tramline puts AI agents on tracks: graphs of MCP tools that run, pause, survive a crash and
-//! can be read afterwards, offered to any agent as ordinary MCP tools.
+//! Tramline puts AI agents on tracks: graphs of MCP tools that run, pause, survive a crash and can
+//! be inspected afterwards, offered to any agent as ordinary MCP tools.
 //!
-//! This crate wires the others together and holds no rules of its own. Programs begin with
+//! This crate wires the other crates together and contains no rules itself. Programs start with
 //! [`Tramline`]:
 //!
 //! ```
@@ -31,30 +31,30 @@
 //! # }
 //! ```
 //!
-//! What goes in and comes out is plain data: `serde_json` values, numbers, text. What happens is
-//! told by hooks ([`Request`]) or event by event ([`Follow`]); a [`Run`] is waited for, answered,
-//! halted, stepped, forked and read. All of it is `Send`. `docs/library.md` walks through it, with
-//! an example for each use in `examples/`.
+//! Input and output are plain data: `serde_json` values, numbers, text. Progress arrives through
+//! hooks ([`Request`]) or event by event ([`Follow`]). Through a [`Run`] you wait for a run, answer
+//! it, halt it, step through it, fork it and read it. All types are `Send`. `docs/library.md` is
+//! the guide, with an example for each use in `examples/`.
 
+pub mod api;
+pub mod app;
 pub mod cli;
-pub mod companions;
 pub mod config;
-mod disk;
-pub mod library;
-mod protect;
+mod document_files;
+pub mod linked_documents;
+mod protected_paths;
 pub mod trust;
-pub mod wire;
 
-pub use config::Config;
-pub use library::{
-    Answer, Document, Ended, Error, Event, Failure, Follow, Fork, How, LoopRequest, LoopResponse,
-    LoopRunner, Question, Replayed, Request, Run, Serving, Start, Step, Tool, ToolInfo, Trace,
-    Tramline,
+pub use api::{
+    Answer, Document, Error, Event, Failure, Fork, HttpServer, LoopRequest, LoopResponse,
+    LoopRunner, OutcomeKind, Question, ReplayResult, Run, RunEvents, RunOutcome, RunRequest,
+    StartRequest, Step, Tool, ToolInfo, Trace, Tramline,
 };
+pub use config::Config;
 pub use tramline_core::compare::Comparison;
 pub use tramline_core::flaw::{Flaw, Severity};
 pub use tramline_core::ids::{Checkpoint, RunId};
-pub use tramline_engine::seams::{Page, RunFilter, RunRow, Status};
+pub use tramline_engine::seams::{RunFilter, RunPage, RunRow, RunStatus};
 
 pub use schemars;
 pub use tramline_builtin as builtin;

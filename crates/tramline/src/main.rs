@@ -3,9 +3,12 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // First of all: this process may be there for one child alone.
-    match tramline_process::launch_if_asked() {
+    // Must come first: this process may have been started only to launch a child process.
+    match tramline_process::launch_if_requested() {
         Some(code) => code,
-        None => tramline::cli::main(),
+        None => {
+            tramline_process::return_freed_memory();
+            tramline::cli::main()
+        }
     }
 }

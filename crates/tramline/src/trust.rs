@@ -1,47 +1,73 @@
-//! Which servers may be started: those that the user named, and those that were trusted before.
+//! Decides which servers may be started: the ones the user configured, and the ones trusted before.
 //!
-//! A document says what is started: a command, its arguments and environment, or an address with
-//! headers. Looking at a document starts nothing of it unless the user has trusted exactly that.
+//! A document can start processes: it names a command with arguments and environment, or a URL with
+//! headers. Reading a document starts nothing unless the user has trusted exactly that.
 
+use crate::app::{self, AppError};
 use crate::config::{Config, read_bounded};
-use crate::wire::{self, Trouble};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tramline_core::formats::yaml_graph::Document;
+use tramline_core::formats::yaml_graph::GraphDocument;
 use tramline_core::journal::ContentDigest;
-use tramline_mcp::config::{Reach, ServerConfig};
+use tramline_mcp::config::{ServerConfig, ServerEndpoint};
 
-/// Where trust is kept, in the data directory: a line for each server, which begins with a digest.
+/// The trust file in the data directory: one line per server, starting with a digest.
 const TRUST_FILE: &str = "trusted";
-/// A larger file is not read, in bytes: it holds some 20,000 lines.
+/// The largest trust file, in bytes: about 20,000 lines. A larger one is ignored.
 const TRUST_BYTES_MAX: u64 = 4 << 20;
 
-/// So much of a variable's value is shown, in characters.
-const VALUE_CHARS_SHOWN: usize = 200;
-
-/// What would be started or reached: equal digests start the same.
+/// Identifies what a server configuration starts or connects to: equal digests start the same.
 pub type StartDigest = ContentDigest;
 
-/// The digest of what a configuration starts. Commands depend on the directory they are started in,
-/// addresses do not.
+/// The digest of what a configuration starts. A command depends on its working directory, a URL
+/// does not.
 pub fn digest(server: &ServerConfig) -> StartDigest {
     let directory = match server.reach {
-        Reach::Stdio { .. } => std::env::current_dir().unwrap_or_default(),
-        Reach::Http { .. } => PathBuf::new(),
+        ServerEndpoint::Stdio { .. } => std::env::current_dir().unwrap_or_default(),
+        ServerEndpoint::Http { .. } => PathBuf::new(),
     };
     let reach = serde_json::to_string(&server.reach).unwrap_or_default();
     ContentDigest::of(format!("{}\0{reach}", directory.display()).as_bytes())
 }
 
-/// The servers that were trusted, kept in the data directory.
+/// A server's name, with the digest of what it starts. The name matters too: policies, limits and graphs refer to it, so
+/// another name for the same command is another decision.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedStart {
+    /// Escaped, as in the trust file.
+    name: String,
+    digest: StartDigest,
+}
+
+impl NamedStart {
+    /// What this configuration starts, under its name.
+    pub fn of(server: &ServerConfig) -> Self {
+        // A space ends the name in the trust file.
+        let name = server.name.escape_debug().to_string();
+        Self {
+            name: name.replace(' ', "\\u{20}"),
+            digest: digest(server),
+        }
+    }
+
+    /// Reads a line of the trust file.
+    fn from_line(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let digest = words.next()?.parse().ok()?;
+        let name = words.next()?.to_owned();
+        Some(Self { name, digest })
+    }
+}
+
+/// The trusted servers, stored in the data directory.
 #[derive(Clone, Debug)]
 pub struct TrustStore(PathBuf);
 
 impl TrustStore {
-    /// Trust as this configuration keeps it; nothing where runs are in memory only.
+    /// The trust store of this configuration; `None` if runs are in memory only.
     pub fn of(config: &Config) -> Option<Self> {
         let dir = config.data_dir.as_ref()?;
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
@@ -53,18 +79,17 @@ impl TrustStore {
         &self.0
     }
 
-    /// Everything that was trusted. A file that others could have written counts as none.
-    pub fn read(&self) -> BTreeSet<StartDigest> {
+    /// Everything that is trusted. A file that other users could have written counts as empty.
+    pub fn read(&self) -> BTreeSet<NamedStart> {
         if !is_private(&self.0) {
             return BTreeSet::new();
         }
         let bytes = read_bounded(&self.0, TRUST_BYTES_MAX).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        let digests = text.lines().filter_map(|line| line.split(' ').next());
-        digests.filter_map(|digest| digest.parse().ok()).collect()
+        text.lines().filter_map(NamedStart::from_line).collect()
     }
 
-    /// Trusts these servers from now on. Says why that cannot be kept, if so.
+    /// Trusts these servers from now on. Fails if that cannot be stored.
     pub fn add<'s>(
         &self,
         servers: impl IntoIterator<Item = &'s ServerConfig>,
@@ -73,14 +98,10 @@ impl TrustStore {
         let known = self.read();
         let lines: String = servers
             .into_iter()
-            .map(|server| (digest(server), &server.name))
-            .filter(|(digest, _)| !known.contains(digest))
-            .map(|(digest, name)| {
-                format!(
-                    "{digest} {} {}\n",
-                    name.escape_debug(),
-                    whose.escape_debug()
-                )
+            .map(NamedStart::of)
+            .filter(|start| !known.contains(start))
+            .map(|NamedStart { name, digest }| {
+                format!("{digest} {name} {}\n", whose.escape_debug())
             })
             .collect();
         if lines.is_empty() {
@@ -89,9 +110,15 @@ impl TrustStore {
         let cannot = |error: std::io::Error| format!("{}: {error}", self.0.display());
         if let Some(dir) = self.0.parent() {
             make_private_dir(dir).map_err(cannot)?;
+            if !is_protected_dir(dir) {
+                return Err(format!(
+                    "other users can change {}; `chmod go-w` that directory, or use your own",
+                    dir.display()
+                ));
+            }
         }
         if self.0.exists() && !is_private(&self.0) {
-            // Whatever it says is not believed, so nothing of it is kept.
+            // A file that is not private is not trusted, so none of it is kept.
             std::fs::remove_file(&self.0).map_err(cannot)?;
         }
         let mut options = std::fs::OpenOptions::new();
@@ -99,7 +126,7 @@ impl TrustStore {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&self.0).map_err(cannot)?;
-        // One write at the end of the file: another process that adds at once is not in between.
+        // One write in append mode: another process that adds at the same time cannot interleave.
         file.write_all(lines.as_bytes()).map_err(cannot)?;
         file.sync_all().map_err(cannot)
     }
@@ -113,65 +140,84 @@ fn make_private_dir(dir: &Path) -> std::io::Result<()> {
     builder.create(dir)
 }
 
-/// Whether a file is a plain one that only its owner can write and read: what comes with somebody's
-/// repository is readable for all.
+/// Whether a file is a regular file of this user that no other user can read or write, in a directory in which no other
+/// user can replace it. A file from a cloned repository is readable for everyone.
 fn is_private(path: &Path) -> bool {
     let Ok(about) = std::fs::symlink_metadata(path) else {
         return false;
     };
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt as _;
-        about.is_file() && about.permissions().mode() & 0o077 == 0
+        use std::os::unix::fs::MetadataExt as _;
+        let ours = about.uid() == rustix::process::geteuid().as_raw();
+        about.is_file()
+            && ours
+            && about.mode() & 0o077 == 0
+            && path.parent().is_some_and(is_protected_dir)
     }
     #[cfg(not(unix))]
     about.is_file()
 }
 
+/// Whether a directory belongs to this user or to root, and nobody else can write to it.
+fn is_protected_dir(dir: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let ours = rustix::process::geteuid().as_raw();
+        // A link to the directory is fine: its target is what others must not change.
+        std::fs::metadata(dir).is_ok_and(|about| {
+            matches!(about.uid(), id if id == ours || id == 0) && about.mode() & 0o022 == 0
+        })
+    }
+    #[cfg(not(unix))]
+    dir.is_dir()
+}
+
 /// Decides whether a server may be started. Clones share everything.
 #[derive(Clone, Default)]
-pub struct StartGate(Option<Arc<Rule>>);
+pub struct StartGate(Option<Arc<StartRule>>);
 
-struct Rule {
-    /// What may be started, whoever says so.
-    permitted: RwLock<BTreeSet<StartDigest>>,
-    /// What was trusted counts too, also if that happens later.
+struct StartRule {
+    /// What may be started in any case.
+    permitted: RwLock<BTreeSet<NamedStart>>,
+    /// What is trusted counts too, even if added later.
     store: Option<TrustStore>,
-    /// What to say of a server that may not be started.
+    /// The message for a server that may not be started.
     refusal: String,
 }
 
 impl StartGate {
-    /// Permits everything: the user has said to start what the documents name.
+    /// Permits everything: the user asked to start what the documents name.
     pub fn open() -> Self {
         Self(None)
     }
 
-    /// Permits these servers and what was trusted, and nothing else.
+    /// Permits these servers and the trusted ones, nothing else.
     pub fn of_trusted<'s>(
         servers: impl IntoIterator<Item = &'s ServerConfig>,
         store: Option<TrustStore>,
         refusal: String,
     ) -> Self {
         let permitted = servers.into_iter().filter(|server| !server.disabled);
-        Self(Some(Arc::new(Rule {
-            permitted: RwLock::new(permitted.map(digest).collect()),
+        Self(Some(Arc::new(StartRule {
+            permitted: RwLock::new(permitted.map(NamedStart::of).collect()),
             store,
             refusal,
         })))
     }
 
-    /// Says why a server may not be started, if so.
+    /// Returns the reason if a server may not be started.
     pub fn check(&self, server: &ServerConfig) -> Result<(), String> {
         let Some(rule) = &self.0 else {
             return Ok(());
         };
-        let digest = digest(server);
+        let start = NamedStart::of(server);
         let permitted = rule
             .permitted
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        if permitted.contains(&digest) {
+        if permitted.contains(&start) {
             return Ok(());
         }
         drop(permitted);
@@ -180,20 +226,20 @@ impl StartGate {
             .as_ref()
             .map(TrustStore::read)
             .unwrap_or_default();
-        if !trusted.contains(&digest) {
+        if !trusted.contains(&start) {
             return Err(rule.refusal.clone());
         }
         let mut permitted = rule
             .permitted
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        permitted.insert(digest);
+        permitted.insert(start);
         Ok(())
     }
 
-    /// Keeps those servers that may be started or were there before; of the others, those before
-    /// them stay. The second says what was held back.
-    pub fn reloaded(
+    /// Keeps the servers that may be started or are unchanged; a changed one that may not be
+    /// started keeps its previous configuration. The second value lists what was held back.
+    pub fn filter_reload(
         &self,
         before: Vec<ServerConfig>,
         now: Vec<ServerConfig>,
@@ -204,12 +250,16 @@ impl StartGate {
                 return server;
             }
             let old = before.iter().find(|old| old.name == server.name);
+            // An untrusted server that did not change is no news; calling it still reports why it is not started.
+            if old.is_some_and(|old| !old.disabled && old.reach == server.reach) {
+                return server;
+            }
             held.push(HeldBack {
                 server: server.name.to_string(),
-                differs: old.map(|old| differences(old, &server)).unwrap_or_default(),
+                differences: old.map(|old| differences(old, &server)).unwrap_or_default(),
                 added: old.is_none(),
             });
-            // One that was added stays in the list: a call of it says why it is not started.
+            // A new server stays in the list: calling it reports why it is not started.
             old.cloned().unwrap_or(server)
         });
         (taken.collect(), held)
@@ -224,18 +274,18 @@ impl fmt::Debug for StartGate {
     }
 }
 
-/// A server of an edited file that is not taken.
+/// A changed or new server in an edited file that was not applied.
 #[derive(Debug, PartialEq, Eq)]
 pub struct HeldBack {
     server: String,
-    differs: Vec<&'static str>,
+    differences: Vec<&'static str>,
     added: bool,
 }
 
 impl fmt::Display for HeldBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.server.escape_debug();
-        match (self.added, self.differs.as_slice()) {
+        match (self.added, self.differences.as_slice()) {
             (true, _) => write!(f, "server `{name}` is new"),
             (false, []) => write!(f, "server `{name}` is no longer disabled"),
             (false, differs) => write!(f, "server `{name}` differs in its {}", differs.join(", ")),
@@ -251,13 +301,13 @@ fn differences(old: &ServerConfig, new: &ServerConfig) -> Vec<&'static str> {
     };
     match (&old.reach, &new.reach) {
         (
-            Reach::Stdio {
+            ServerEndpoint::Stdio {
                 command,
                 args,
                 env,
                 cwd,
             },
-            Reach::Stdio {
+            ServerEndpoint::Stdio {
                 command: command2,
                 args: args2,
                 env: env2,
@@ -270,8 +320,8 @@ fn differences(old: &ServerConfig, new: &ServerConfig) -> Vec<&'static str> {
             (cwd == cwd2, "directory"),
         ]),
         (
-            Reach::Http { url, headers, sse },
-            Reach::Http {
+            ServerEndpoint::Http { url, headers, sse },
+            ServerEndpoint::Http {
                 url: url2,
                 headers: headers2,
                 sse: sse2,
@@ -281,31 +331,34 @@ fn differences(old: &ServerConfig, new: &ServerConfig) -> Vec<&'static str> {
             (headers == headers2, "headers"),
             (sse == sse2, "transport"),
         ]),
-        (Reach::Stdio { .. }, Reach::Http { .. }) | (Reach::Http { .. }, Reach::Stdio { .. }) => {
+        (ServerEndpoint::Stdio { .. }, ServerEndpoint::Http { .. })
+        | (ServerEndpoint::Http { .. }, ServerEndpoint::Stdio { .. }) => {
             vec!["transport"]
         }
     }
 }
 
-/// The servers that these documents bring themselves: the user's own configuration names none of them.
-pub fn brought<'d>(
+/// The servers that these documents declare and the user's configuration does not.
+pub fn document_servers<'d>(
     config: &Config,
-    documents: impl IntoIterator<Item = &'d Document>,
-) -> Result<Vec<ServerConfig>, Trouble> {
-    let own: BTreeSet<_> = wire::configured(config)?.iter().map(digest).collect();
-    let all = wire::servers(config, documents)?.into_iter();
-    let brought = all.filter(|server| !server.disabled && !own.contains(&digest(server)));
+    documents: impl IntoIterator<Item = &'d GraphDocument>,
+) -> Result<Vec<ServerConfig>, AppError> {
+    let own: BTreeSet<_> = app::configured_servers(config)?
+        .iter()
+        .map(NamedStart::of)
+        .collect();
+    let all = app::servers(config, documents)?.into_iter();
+    let brought = all.filter(|server| !server.disabled && !own.contains(&NamedStart::of(server)));
     Ok(brought.collect())
 }
 
-/// What starting a server means, for a person who decides about it.
-pub fn described(server: &ServerConfig) -> Vec<String> {
+/// What starting a server does, described for the person who decides.
+pub fn describe(server: &ServerConfig) -> Vec<String> {
     let mut lines = Vec::new();
     let name = server.name.escape_debug();
     let list = |names: Vec<String>| names.join(", ");
-    let plain = |text: &String| text.escape_debug().to_string();
     match &server.reach {
-        Reach::Stdio {
+        ServerEndpoint::Stdio {
             command,
             args,
             env,
@@ -313,7 +366,7 @@ pub fn described(server: &ServerConfig) -> Vec<String> {
         } => {
             let words = std::iter::once(command)
                 .chain(args)
-                .map(|word| quoted(word));
+                .map(|word| shell_quote(word));
             lines.push(format!(
                 "{name}: starts {}",
                 words.collect::<Vec<_>>().join(" ")
@@ -322,16 +375,22 @@ pub fn described(server: &ServerConfig) -> Vec<String> {
                 lines.push(format!("  in the directory {}", cwd.escape_debug()));
             }
             for (name, value) in env {
-                // Some variables make a program load another, so names alone say too little.
-                let shown: String = value.chars().take(VALUE_CHARS_SHOWN).collect();
-                lines.push(format!("  sets {}={}", name.escape_debug(), quoted(&shown)));
+                // Some variables make a program load code, so the name alone is not enough, nor is a part of the value.
+                lines.push(format!(
+                    "  sets {}={}",
+                    name.escape_debug(),
+                    shell_quote(value)
+                ));
             }
         }
-        Reach::Http { url, headers, .. } => {
+        ServerEndpoint::Http { url, headers, .. } => {
             lines.push(format!("{name}: connects to {}", url.escape_debug()));
-            if !headers.is_empty() {
-                let names = list(headers.keys().map(plain).collect());
-                lines.push(format!("  sends the headers {names}"));
+            for (name, value) in headers {
+                lines.push(format!(
+                    "  sends the header {}: {}",
+                    name.escape_debug(),
+                    shell_quote(value)
+                ));
             }
         }
     }
@@ -351,8 +410,8 @@ pub fn described(server: &ServerConfig) -> Vec<String> {
     lines
 }
 
-/// A word as a shell would need it, with nothing in it that a terminal obeys.
-fn quoted(word: &str) -> String {
+/// A shell-quoted word without terminal control characters.
+fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,${}".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

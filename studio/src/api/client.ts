@@ -1,9 +1,9 @@
-// One function for each request of the API. What goes wrong is a `Wrong` with the API's own words.
+// One function per API request. A failed request throws a `ApiError` with the API's message.
 import type * as T from "./types";
-import { forget, token } from "./token";
+import { rejectToken, token } from "./token";
 
-/** A reply that says what went wrong. */
-export class Wrong extends Error {
+/** An error reply of the API. */
+export class ApiError extends Error {
   constructor(readonly code: number, readonly kind: string, message: string) {
     super(message);
   }
@@ -11,14 +11,14 @@ export class Wrong extends Error {
 
 type Query = { [name: string]: string | number | undefined | null };
 
-const enc = encodeURIComponent;
+const encodePart = encodeURIComponent;
 
 export function headers(known = token()): Record<string, string> {
   return known ? { authorization: `Bearer ${known}` } : {};
 }
 
-/** Turns a reply that is no success into a `Wrong`; a missing token is asked for. */
-export async function refuse(reply: Response, used: string | null): Promise<never> {
+/** Turns an error reply into a `ApiError`; a missing token opens the token prompt. */
+export async function throwApiError(reply: Response, used: string | null): Promise<never> {
   const text = await reply.text();
   let said: { kind?: string; message?: string } = {};
   try {
@@ -26,11 +26,11 @@ export async function refuse(reply: Response, used: string | null): Promise<neve
   } catch {
     said = { message: text };
   }
-  if (reply.status === 401) forget(used);
-  throw new Wrong(reply.status, said.kind ?? "refused", said.message || `the server said ${reply.status}`);
+  if (reply.status === 401) rejectToken(used);
+  throw new ApiError(reply.status, said.kind ?? "refused", said.message || `the server said ${reply.status}`);
 }
 
-async function ask<R>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<R> {
+async function request<R>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<R> {
   const used = token();
   const init: RequestInit = { method, headers: headers(used), signal };
   if (body !== undefined) {
@@ -38,66 +38,66 @@ async function ask<R>(method: string, path: string, body?: unknown, signal?: Abo
     init.body = typeof body === "string" ? body : JSON.stringify(body);
   }
   const reply = await fetch(path, init);
-  if (!reply.ok) await refuse(reply, used);
+  if (!reply.ok) await throwApiError(reply, used);
   return (await reply.json()) as R;
 }
 
-/** A reply as it stands, for what is handed on as a file. */
+/** The raw reply, for downloads. */
 async function text(path: string): Promise<string> {
   const used = token();
   const reply = await fetch(path, { headers: headers(used) });
-  if (!reply.ok) await refuse(reply, used);
+  if (!reply.ok) await throwApiError(reply, used);
   return reply.text();
 }
 
 function query(given: Query): string {
   const pairs = Object.entries(given).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return pairs.length ? "?" + pairs.map(([name, value]) => `${name}=${enc(String(value))}`).join("&") : "";
+  return pairs.length ? "?" + pairs.map(([name, value]) => `${name}=${encodePart(String(value))}`).join("&") : "";
 }
 
-const run = (id: string) => `/api/runs/${enc(id)}`;
+const run = (id: string) => `/api/runs/${encodePart(id)}`;
 
 export const api = {
-  about: () => ask<T.About>("GET", "/api/about"),
-  tools: () => ask<{ tools: T.Tool[] }>("GET", "/api/tools"),
+  about: () => request<T.About>("GET", "/api/about"),
+  tools: () => request<{ tools: T.Tool[] }>("GET", "/api/tools"),
   start: (tool: string, given: { input: T.Json; breakpoints?: T.Breakpoint[]; pause_at_start?: boolean; session_id?: string }) =>
-    ask<{ run_id: string }>("POST", `/api/tools/${enc(tool)}/runs`, given),
+    request<{ run_id: string }>("POST", `/api/tools/${encodePart(tool)}/runs`, given),
 
-  registry: (text: string, most: number) => ask<{ tools: T.CallableRow[]; total: number }>("GET", "/api/registry" + query({ text, most })),
-  callable: (name: string) => ask<T.CallableRow & { input_schema: T.Schema }>("GET", `/api/registry/${enc(name)}`),
+  registry: (text: string, most: number) => request<{ tools: T.CallableRow[]; total: number }>("GET", "/api/registry" + query({ text, most })),
+  callable: (name: string) => request<T.CallableRow & { input_schema: T.Schema }>("GET", `/api/registry/${encodePart(name)}`),
 
-  documents: () => ask<{ documents: T.DocumentRow[] }>("GET", "/api/documents"),
-  document: (id: string) => ask<T.DocumentText>("GET", `/api/documents/${enc(id)}`),
-  save: (id: string, text: string, hash: string) => ask<{ hash: string }>("PUT", `/api/documents/${enc(id)}`, { text, hash }),
+  documents: () => request<{ documents: T.DocumentRow[] }>("GET", "/api/documents"),
+  document: (id: string) => request<T.DocumentText>("GET", `/api/documents/${encodePart(id)}`),
+  save: (id: string, text: string, hash: string) => request<{ hash: string }>("PUT", `/api/documents/${encodePart(id)}`, { text, hash }),
   check: (given: { text: string; format?: string; name?: string }, signal?: AbortSignal) =>
-    ask<T.Checked>("POST", "/api/check", given, signal),
-  edit: (given: { text: string; format?: string; workflow?: string; edits: T.Edit[] }) => ask<T.Edited>("POST", "/api/edit", given),
-  render: (given: { text: string; workflow?: string; as: "svg" | "mermaid" | "dot" }) => ask<{ text: string }>("POST", "/api/render", given),
-  schema: (format: string) => ask<T.Schema>("GET", `/api/schemas/${enc(format)}`),
+    request<T.CheckResult>("POST", "/api/check", given, signal),
+  edit: (given: { text: string; format?: string; workflow?: string; edits: T.Edit[] }) => request<T.EditResult>("POST", "/api/edit", given),
+  render: (given: { text: string; workflow?: string; as: "svg" | "mermaid" | "dot" }) => request<{ text: string }>("POST", "/api/render", given),
+  schema: (format: string) => request<T.Schema>("GET", `/api/schemas/${encodePart(format)}`),
   evaluate: (given: { language: "jsonata" | "jsonlogic"; expression: T.Json; data?: T.Json; run_id?: string; seq?: number }, signal?: AbortSignal) =>
-    ask<T.Evaluated>("POST", "/api/eval", given, signal),
+    request<T.EvaluationResult>("POST", "/api/eval", given, signal),
 
-  runs: (given: Query) => ask<{ runs: T.RunRow[]; next?: string | null }>("GET", "/api/runs" + query(given)),
-  run: (id: string, signal?: AbortSignal) => ask<T.Run>("GET", run(id), undefined, signal),
-  graph: (id: string, seq?: number) => ask<T.Graph>("GET", `${run(id)}/graph${query({ seq })}`),
+  runs: (given: Query) => request<{ runs: T.RunRow[]; next?: string | null }>("GET", "/api/runs" + query(given)),
+  run: (id: string, signal?: AbortSignal) => request<T.Run>("GET", run(id), undefined, signal),
+  graph: (id: string, seq?: number) => request<T.Graph>("GET", `${run(id)}/graph${query({ seq })}`),
   timeline: (id: string, after?: number, most = 5000, signal?: AbortSignal) =>
-    ask<T.Timeline>("GET", `${run(id)}/timeline${query({ after, most })}`, undefined, signal),
-  step: (id: string, step: number, signal?: AbortSignal) => ask<T.StepView>("GET", `${run(id)}/steps/${step}`, undefined, signal),
-  at: (id: string, seq: number, signal?: AbortSignal) => ask<T.At>("GET", `${run(id)}/at/${seq}`, undefined, signal),
-  abort: (id: string, why?: string) => ask<T.Run>("POST", `${run(id)}/abort`, { why }),
-  pause: (id: string) => ask<T.Json>("POST", `${run(id)}/pause`, {}),
-  goOn: (id: string) => ask<T.Json>("POST", `${run(id)}/continue`, {}),
-  stepOn: (id: string) => ask<T.Json>("POST", `${run(id)}/step`, {}),
-  watch: (id: string, breakpoints: T.Breakpoint[]) => ask<T.Json>("PUT", `${run(id)}/breakpoints`, { breakpoints }),
-  fork: (id: string, given: { step: number; output?: T.Json; input?: T.Json }) => ask<{ run_id: string }>("POST", `${run(id)}/fork`, given),
-  compare: (left: string, right: string) => ask<T.Compared>("GET", "/api/compare" + query({ left, right })),
-  walk: (id: string) => ask<T.Walk>("GET", `${run(id)}/walk`),
-  amendments: (id: string) => ask<T.Amendments>("GET", `${run(id)}/amendments`),
-  exported: (id: string) => text(`${run(id)}/export`),
-  imported: (file: string) => ask<{ run_id: string; status: string }>("POST", "/api/runs/import", file),
+    request<T.Timeline>("GET", `${run(id)}/timeline${query({ after, most })}`, undefined, signal),
+  step: (id: string, step: number, signal?: AbortSignal) => request<T.StepView>("GET", `${run(id)}/steps/${step}`, undefined, signal),
+  snapshot: (id: string, seq: number, signal?: AbortSignal) => request<T.RunSnapshot>("GET", `${run(id)}/at/${seq}`, undefined, signal),
+  abort: (id: string, why?: string) => request<T.Run>("POST", `${run(id)}/abort`, { why }),
+  pause: (id: string) => request<T.Json>("POST", `${run(id)}/pause`, {}),
+  continueRun: (id: string) => request<T.Json>("POST", `${run(id)}/continue`, {}),
+  stepRun: (id: string) => request<T.Json>("POST", `${run(id)}/step`, {}),
+  setBreakpoints: (id: string, breakpoints: T.Breakpoint[]) => request<T.Json>("PUT", `${run(id)}/breakpoints`, { breakpoints }),
+  fork: (id: string, given: { step: number; output?: T.Json; input?: T.Json }) => request<{ run_id: string }>("POST", `${run(id)}/fork`, given),
+  compare: (left: string, right: string) => request<T.Comparison>("GET", "/api/compare" + query({ left, right })),
+  sopSession: (id: string) => request<T.SopSession>("GET", `${run(id)}/walk`),
+  amendments: (id: string) => request<T.Amendments>("GET", `${run(id)}/amendments`),
+  exportRun: (id: string) => text(`${run(id)}/export`),
+  importRun: (file: string) => request<{ run_id: string; status: string }>("POST", "/api/runs/import", file),
 
-  approvals: () => ask<{ approvals: T.Question[]; more: boolean }>("GET", "/api/approvals"),
-  approval: (checkpoint: string) => ask<T.Question>("GET", `/api/approvals/${enc(checkpoint)}`),
+  approvals: () => request<{ approvals: T.Question[]; more: boolean }>("GET", "/api/approvals"),
+  approval: (checkpoint: string) => request<T.Question>("GET", `/api/approvals/${encodePart(checkpoint)}`),
   answer: (checkpoint: string, given: { answer: string; why?: string; by?: string; output?: T.Json; budget?: T.Json; arguments?: T.Json }) =>
-    ask<T.Run>("POST", `/api/approvals/${enc(checkpoint)}`, given),
+    request<T.Run>("POST", `/api/approvals/${encodePart(checkpoint)}`, given),
 };

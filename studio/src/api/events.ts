@@ -1,21 +1,21 @@
-// A run's events as they happen. `EventSource` cannot send a token, so the stream is read by hand.
-import { headers, refuse } from "./client";
+// Follows a run's events. `EventSource` cannot send a token, so the stream is parsed by hand.
+import { headers, throwApiError } from "./client";
 import { token } from "./token";
 import type { RunEvent } from "./types";
 
-/** How long to wait before a broken stream is taken up again, at first and at most. */
+/** Initial and maximum delay before a broken stream is reconnected. */
 const WAIT_MS = 500;
 const WAIT_MS_MAX = 10_000;
 
 export type Follower = {
   onEvent: (event: RunEvent) => void;
-  /** The stream broke or is back. */
+  /** Called when the stream breaks or is reconnected. */
   onLink?: (live: boolean) => void;
   onWrong?: (wrong: Error) => void;
 };
 
-/** Cuts a stream of server-sent events into the data of each; the rest waits for more. */
-export function cut(text: string): { data: string[]; rest: string } {
+/** Splits a stream of server-sent events into the data of each; an incomplete event waits for more. */
+export function splitEvents(text: string): { data: string[]; rest: string } {
   const parts = text.split(/\r?\n\r?\n/);
   const rest = parts.pop() ?? "";
   const data = parts.map((part) =>
@@ -64,13 +64,13 @@ async function* read(run: string, after: number, signal: AbortSignal): AsyncGene
   const path = `/api/runs/${encodeURIComponent(run)}/events?after=${after}`;
   const used = token();
   const reply = await fetch(path, { headers: { ...headers(used), accept: "text/event-stream" }, signal });
-  if (!reply.ok || !reply.body) await refuse(reply, used);
+  if (!reply.ok || !reply.body) await throwApiError(reply, used);
   const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const found = cut(rest + value);
+    const found = splitEvents(rest + value);
     rest = found.rest;
     for (const data of found.data) yield JSON.parse(data) as RunEvent;
   }

@@ -1,39 +1,39 @@
-// The token that a server asks for: kept for this tab, never in an address.
+// The access token: kept for this tab, never in a URL.
 
 const KEY = "tramline-token";
-const heard = new Set<() => void>();
+const listeners = new Set<() => void>();
 let wanted: "not" | "first" | "again" = "not";
 let refusal: string | undefined;
 
 /**
- * The address that the studio is opened with carries a one-time code behind `#code=`, which is exchanged for the
- * studio's key; a token of the operator's may be typed behind `#token=`. Either is taken out of the address at once.
+ * The URL that opens the studio contains a one-time code in `#code=`, which is exchanged for the studio's key; an
+ * operator's token may be typed after `#token=`. Either is removed from the URL at once.
  */
-export async function takeFromAddress(at: Location = location, to: History = history): Promise<void> {
+export async function takeCredentialFromUrl(at: Location = location, to: History = history): Promise<void> {
   const given = /^#token=([0-9a-zA-Z._~-]+)$/.exec(at.hash)?.[1];
   const code = /^#code=([0-9a-f]+)$/.exec(at.hash)?.[1];
   if (!given && !code) return;
   to.replaceState(null, "", at.pathname + at.search);
   if (given) sessionStorage.setItem(KEY, given);
-  else if (code) await exchange(code);
+  else if (code) await exchangeCode(code);
 }
 
-/** Exchanges a code for the studio's key. Where that fails and this tab has no key yet, the page says why. */
-async function exchange(code: string): Promise<void> {
-  const reply = await askForKey({ code });
+/** Exchanges a code for the studio's key. If that fails and this tab has no key yet, the page shows the reason. */
+async function exchangeCode(code: string): Promise<void> {
+  const reply = await requestKey({ code });
   if (reply.key) sessionStorage.setItem(KEY, reply.key);
   else if (token() === null) {
     refusal = reply.message;
-    tell("first");
+    notifyListeners("first");
   }
 }
 
-/** Has the server print a further address for the operator, and says where to look for it. */
-export async function askForAddress(): Promise<string> {
-  return (await askForKey({})).message;
+/** Makes the server print a new URL for the operator, and returns where to look for it. */
+export async function requestNewUrl(): Promise<string> {
+  return (await requestKey({})).message;
 }
 
-async function askForKey(body: { code?: string }): Promise<{ key?: string; message: string }> {
+async function requestKey(body: { code?: string }): Promise<{ key?: string; message: string }> {
   const headers = { "content-type": "application/json" };
   try {
     const reply = await fetch("/api/studio/key", { method: "POST", headers, body: JSON.stringify(body) });
@@ -48,36 +48,36 @@ export function token(): string | null {
   return sessionStorage.getItem(KEY);
 }
 
-/** Whether a request was refused for want of a token, or since the one that was given is no good. */
-export function tokenWanted(): typeof wanted {
+/** Whether a request was rejected because there is no token, or because the entered one is invalid. */
+export function tokenPromptState(): typeof wanted {
   return wanted;
 }
 
-/** Why the address that the page was opened with gave no key, if that is so. */
-export function addressRefusal(): string | undefined {
+/** Why the URL that opened the page gave no key, if it did not. */
+export function urlError(): string | undefined {
   return refusal;
 }
 
-/** A request with this token was refused. One that was given since then is still to be tried. */
-export function forget(used: string | null): void {
+/** A request with this token was rejected. A token entered since then has still to be tried. */
+export function rejectToken(used: string | null): void {
   if (token() !== used) return;
   sessionStorage.removeItem(KEY);
-  tell(used === null && wanted !== "again" ? "first" : "again");
+  notifyListeners(used === null && wanted !== "again" ? "first" : "again");
 }
 
-export function keep(given: string): void {
+export function storeToken(given: string): void {
   sessionStorage.setItem(KEY, given);
   refusal = undefined;
-  tell("not");
+  notifyListeners("not");
 }
 
 export function onToken(listener: () => void): () => void {
-  heard.add(listener);
-  return () => heard.delete(listener);
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
-function tell(now: typeof wanted): void {
+function notifyListeners(now: typeof wanted): void {
   if (now === wanted && now !== "not") return;
   wanted = now;
-  for (const listener of heard) listener();
+  for (const listener of listeners) listener();
 }

@@ -1,4 +1,4 @@
-// What the HTTP API says, as types. The names are the API's own.
+// The types of the HTTP API, with the API's own names.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type Schema = { [key: string]: Json };
@@ -36,7 +36,7 @@ export type GraphNode = {
   line?: number;
   column?: number;
   shape?: string;
-  /** The amendment that brought it, counted from 1. */
+  /** The amendment that added it, counted from 1. */
   patch?: number;
 };
 
@@ -63,7 +63,7 @@ export type Flaw = {
   workflow?: string;
 };
 
-export type Checked = {
+export type CheckResult = {
   format: string;
   flaws: Flaw[];
   workflows: { name: string; input_schema: Schema; graph: Graph }[];
@@ -78,9 +78,9 @@ export type Edit =
   | { op: "disconnect"; from: string; to: string }
   | { op: "set_field"; id: string; path: (string | number)[]; value: Json };
 
-export type Edited = { text: string; patches: { from: number; to: number; insert: string }[]; flaws: Flaw[] };
+export type EditResult = { text: string; patches: { from: number; to: number; insert: string }[]; flaws: Flaw[] };
 
-export type Evaluated = { value?: Json; undefined?: boolean; tree?: WhyTree; error?: { code: string; message: string; position?: number } };
+export type EvaluationResult = { value?: Json; undefined?: boolean; tree?: EvaluationTree; error?: { code: string; message: string; position?: number } };
 
 export type RunStatus = string;
 
@@ -110,19 +110,19 @@ export type Question = {
   [key: string]: Json | undefined;
 };
 
-/** The call that waits for an answer, as it will be made. */
+/** The call that waits for approval, as it will be made. */
 export type ProposedCall = {
   tool: string;
   server: string;
   name: string;
   arguments?: Json;
-  /** In place of arguments: a batch of calls, one for each item. */
+  /** Instead of arguments: a batch of calls, one per item. */
   items?: { count: number; recorded: number; calls: Json[] };
   annotations?: { [hint: string]: boolean };
-  /** The places of values that are shown only in part. */
+  /** Positions of values that are truncated. */
   cut?: string[];
   editable: boolean;
-  /** The places of values that hold a secret. */
+  /** Positions of values that contain a secret. */
   fixed?: string[];
   file?: { path: string; change: string; from?: string; diff?: string; note?: string; cut?: boolean };
 };
@@ -153,7 +153,7 @@ export type Run = {
 
 export type NodeStatus = "idle" | "running" | "succeeded" | "failed" | "skipped" | "waiting" | "retrying";
 
-export type At = {
+export type RunSnapshot = {
   seq: number;
   at_ms: number;
   event: string;
@@ -164,7 +164,7 @@ export type At = {
   scope_keys: string[];
 };
 
-/** One of a run's events, as it comes. `status` is that of the node, or of the run where it is about the run. */
+/** An event of a run. `status` is that of the node, or of the run if the event is about the run. */
 export type RunEvent = {
   seq: number;
   at_ms: number;
@@ -176,7 +176,7 @@ export type RunEvent = {
   attempt?: number;
   item?: number;
   by?: string;
-  /** By which channel an answer came; `agent` and `http` are relayed. */
+  /** The channel an answer came through; `agent` and `http` are relayed. */
   via?: string;
   message?: string;
 };
@@ -185,12 +185,12 @@ export type RunEvent = {
 export type TimelineStep = [number, number, number, number, number | null, number, number?];
 export type Timeline = { steps: TimelineStep[]; nodes: string[]; next?: number | null };
 
-export type WhyTree = { op?: string; text?: string; value?: Json; undefined?: boolean; children?: WhyTree[] };
-export type WhyRule = { index: number; rule: Json; language: string; label?: string; held: boolean; tree: WhyTree };
-export type Why = { rules: WhyRule[]; picked: string };
+export type EvaluationTree = { op?: string; text?: string; value?: Json; undefined?: boolean; children?: EvaluationTree[] };
+export type EvaluatedRule = { index: number; rule: Json; language: string; label?: string; held: boolean; tree: EvaluationTree };
+export type BranchExplanation = { rules: EvaluatedRule[]; picked: string };
 
-/** What went over the wire; where it was not kept, as the journal tells it. */
-export type Raw = { kept: boolean; message: Json };
+/** The wire message; rebuilt from the journal if it was not kept. */
+export type WireMessage = { kept: boolean; message: Json };
 
 export type StepView = {
   step: number;
@@ -208,27 +208,27 @@ export type StepView = {
   error?: Json;
   retried?: Json[];
   may_have_happened?: boolean;
-  why?: Why;
-  request?: Raw;
-  response?: Raw;
+  why?: BranchExplanation;
+  request?: WireMessage;
+  response?: WireMessage;
   stderr?: string[];
   seqs?: { started?: number | null; finished?: number | null };
 };
 
-export type Side = { step: number; status: string; duration_ms?: number; label?: string };
-/** What differs of a step, and where in it. */
-export type Differs = { part: string; places: { at: string; first?: Json; second?: Json }[] };
-export type Pair = { node: string; visit: number; item?: number; same: boolean; left?: Side; right?: Side; parts?: Differs[] };
-export type Compared = {
+export type ComparedStep = { step: number; status: string; duration_ms?: number; label?: string };
+/** What differs in a step, and where. */
+export type StepDifference = { part: string; places: { at: string; first?: Json; second?: Json }[] };
+export type StepPair = { node: string; visit: number; item?: number; same: boolean; left?: ComparedStep; right?: ComparedStep; parts?: StepDifference[] };
+export type Comparison = {
   same: boolean;
-  input: Differs["places"];
-  outcome: Differs["places"];
-  steps: Pair[];
+  input: StepDifference["places"];
+  outcome: StepDifference["places"];
+  steps: StepPair[];
   more: boolean;
 };
 
-/** A rule over a call as it was evaluated; `holds` is null where an operand is missing. */
-export type CheckedRule = {
+/** An evaluated rule for a call; `holds` is null if an operand is missing. */
+export type CallRuleResult = {
   rule: string;
   source: Json;
   holds: boolean | null;
@@ -237,18 +237,18 @@ export type CheckedRule = {
   missing?: string[];
 };
 
-export type Walk = {
+export type SopSession = {
   procedure: Graph;
   here?: string | null;
   path: { node: string; seq: number; at_ms: number; by_itself?: boolean; against?: string; reason?: string; evidence?: Json; slots?: Json }[];
   todos: Json[];
-  /** `node` is where the walk stood, `target` what was asked for. */
-  refused: { seq: number; what: string; target?: string; node?: string | null; message: string; rules?: CheckedRule[] }[];
-  calls: { seq: number; tool: string; node?: string | null; ok?: boolean | null; rules?: CheckedRule[] }[];
+  /** `node` is the current node, `target` the requested one. */
+  refused: { seq: number; what: string; target?: string; node?: string | null; message: string; rules?: CallRuleResult[] }[];
+  calls: { seq: number; tool: string; node?: string | null; ok?: boolean | null; rules?: CallRuleResult[] }[];
   slots: Json;
 };
 
-/** The call that a node of a changed plan makes; expressions stand there as they are written. */
+/** The call of a node in a changed plan; expressions are not evaluated yet. */
 export type PlannedCall = { node: string; tool: string; server: string; name: string; arguments: Json; computed: boolean; asks: boolean; annotations?: { [hint: string]: boolean } };
 
 export type Amendments = {

@@ -1,6 +1,6 @@
-// The file changed while it was edited here: look at the difference, then choose.
+// Resolves a conflict: the file changed while it was edited here.
 import type { DocumentText } from "../api/types";
-import { Difference } from "./difference";
+import { DiffView } from "./diff-view";
 
 type Props = { theirs: DocumentText; mine: string; onReload: () => void; onOverwrite: () => void; onLater: () => void };
 
@@ -8,17 +8,17 @@ export function Conflict({ theirs, mine, onReload, onOverwrite, onLater }: Props
   return (
     <section className="conflict" role="alertdialog" aria-label="The file has changed">
       <h2>The file has changed since it was opened</h2>
-      <p>Lines with − stand only in the file, lines with + only here.</p>
-      <Difference left={theirs.text} right={mine} name="Difference between the file and the text here" />
+      <p>Lines with − are only in the file, lines with + only here.</p>
+      <DiffView left={theirs.text} right={mine} name="Difference between the file and the text here" />
       <div className="row">
         <button type="button" onClick={onReload}>
-          Take the file’s text
+          Use the file’s text
         </button>
         <button type="button" className="stop" onClick={onOverwrite}>
           Overwrite the file
         </button>
         <button type="button" onClick={onLater}>
-          Not now
+          Cancel
         </button>
       </div>
     </section>

@@ -1,8 +1,8 @@
-// Two texts line by line: what is only in one of them and what both have. Pure.
+// Line diff of two texts. Pure.
 
-export type Row = { kind: "same" | "gone" | "new"; text: string; /** Its line on either side. */ left?: number; right?: number };
+export type Row = { kind: "same" | "gone" | "new"; text: string; /** Its line number on either side. */ left?: number; right?: number };
 
-/** Larger texts than this, in pairs of lines, are told as wholly different between what they share. */
+/** Larger texts, in pairs of lines, count as completely different between their common start and end. */
 const PAIRS_MAX = 4_000_000;
 
 export function lineDiff(left: string, right: string): Row[] {
@@ -20,7 +20,7 @@ export function lineDiff(left: string, right: string): Row[] {
   return rows;
 }
 
-/** The longest common run of lines, by the usual table. */
+/** The longest common subsequence of lines, by dynamic programming. */
 function middle(a: string[], b: string[], head: number): Row[] {
   const rows: Row[] = [];
   const gone = (at: number) => rows.push({ kind: "gone", text: a[at] ?? "", left: head + at + 1 });
@@ -47,7 +47,7 @@ function middle(a: string[], b: string[], head: number): Row[] {
   return rows;
 }
 
-/** Only what changed, with a few lines around it; `undefined` stands for what is left out. */
+/** Only the changes, with a few lines of context; `undefined` stands for omitted lines. */
 export function hunks(rows: Row[], around = 3): (Row | undefined)[] {
   const near = new Set<number>();
   rows.forEach((row, at) => {

@@ -1,6 +1,6 @@
-// All flaws of a text in a list; each leads to its line.
+// The list of all flaws of a text; each links to its line.
 import type { Flaw } from "../api/types";
-import { count } from "../shell/words";
+import { count } from "../shell/format";
 
 export function FlawList({ flaws, fresh, onGo }: { flaws: Flaw[]; fresh: boolean; onGo: (flaw: Flaw) => void }) {
   const errors = flaws.filter((flaw) => flaw.severity === "error").length;

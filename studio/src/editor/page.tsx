@@ -1,18 +1,18 @@
-// A document open for editing: text and graph side by side, each following the other.
+// The editor page of a document: text and graph side by side, kept in sync.
 import { redo, undo } from "@codemirror/commands";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { DocumentText, Flaw, Graph, Schema } from "../api/types";
-import { Trouble, useLoad } from "../shell/load";
-import { Bar } from "./bar";
-import { goTo, linesOf, selectLines, showLines } from "./code";
-import type { Source } from "./complete";
+import { ErrorMessage, useLoad } from "../shell/load";
+import { EditorBar } from "./editor-bar";
+import { moveCursor, linesOf, selectLines, showLines } from "./code-editor";
+import type { Source } from "./completion-source";
 import { Conflict } from "./conflict";
-import { nodeAt } from "./extent";
+import { nodeAt } from "./node-extent";
 import { FlawList } from "./flaw-list";
-import { spot } from "./flaws";
-import { GraphSide } from "./graph-side";
-import { lies } from "./places";
+import { flawRange } from "./flaws";
+import { GraphPane } from "./graph-pane";
+import { nodeExtents } from "./node-positions";
 import { useChecked } from "./use-checked";
 import { useEditor, type Editor } from "./use-editor";
 import { useSave } from "./use-save";
@@ -27,7 +27,7 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
   const names = Object.keys(judged.graphs);
   const workflow = named !== undefined && judged.graphs[named] ? named : names[0];
   const graph = workflow === undefined ? undefined : judged.graphs[workflow];
-  const { selected, setSelected, onSelect } = useChosen(editor, graph, document.format);
+  const { selected, setSelected, onSelect } = useSelectedNode(editor, graph, document.format);
   const saving = useSave(document, view, turn);
   const schema = useSchema(document.format);
   save.current = saving.save;
@@ -39,13 +39,13 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
     if (!view) return;
     if (flaw.workflow && judged.graphs[flaw.workflow]) setNamed(flaw.workflow);
     if (flaw.node) setSelected(flaw.node);
-    goTo(view, spot(flaw, linesOf(view.state.doc)).from);
+    moveCursor(view, flawRange(flaw, linesOf(view.state.doc)).from);
   };
   const flaws = judged.checked?.flaws ?? [];
   return (
     <section className="page wide editor">
-      <Bar document={document} saving={saving} names={names} workflow={workflow} onWorkflow={setNamed} onUndo={() => view && undo(view)} onRedo={() => view && redo(view)} />
-      {saving.wrong && <Trouble wrong={saving.wrong} />}
+      <EditorBar document={document} saving={saving} names={names} workflow={workflow} onWorkflow={setNamed} onUndo={() => view && undo(view)} onRedo={() => view && redo(view)} />
+      {saving.wrong && <ErrorMessage wrong={saving.wrong} />}
       {saving.theirs && view && (
         <Conflict theirs={saving.theirs} mine={view.state.sliceDoc()} onReload={() => (saving.settle(), onReload())} onOverwrite={saving.overwrite} onLater={saving.settle} />
       )}
@@ -55,11 +55,11 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
           <FlawList flaws={flaws} fresh={judged.fresh} onGo={onGo} />
         </div>
         <div className="graph-side">
-          {judged.wrong && <Trouble wrong={judged.wrong} />}
+          {judged.wrong && <ErrorMessage wrong={judged.wrong} />}
           {graph ? (
-            <GraphSide document={document} view={view} graph={graph} flaws={flaws} schema={schema} selected={selected} onSelect={onSelect} />
+            <GraphPane document={document} view={view} graph={graph} flaws={flaws} schema={schema} selected={selected} onSelect={onSelect} />
           ) : (
-            <p className="quiet">{judged.checked ? "The graph is drawn once the text can be read." : "Checking…"}</p>
+            <p className="quiet">{judged.checked ? "The graph appears once the text is valid." : "Checking…"}</p>
           )}
         </div>
       </div>
@@ -67,23 +67,23 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
   );
 }
 
-/** The chosen node: chosen in the graph its lines are selected, and the cursor chooses the node it is in. */
-function useChosen({ view, line }: Editor, graph: Graph | undefined, format: string) {
+/** The selected node: selecting it in the graph selects its lines, and the cursor selects the node at its line. */
+function useSelectedNode({ view, line }: Editor, graph: Graph | undefined, format: string) {
   const [selected, setSelected] = useState<string>();
   useEffect(() => {
     if (!view) return;
-    const all = lies(view, format);
-    // Of several nodes on one line the one that was chosen stays so.
+    const all = nodeExtents(view, format);
+    // If several nodes are on one line, the selected one stays selected.
     const holds = (node: string) => all[node] !== undefined && all[node].from <= line && line <= all[node].to;
     setSelected((before) => (before !== undefined && holds(before) ? before : (nodeAt(all, line) ?? before)));
   }, [view, line]);
   useEffect(() => {
-    if (view) showLines(view, selected === undefined ? undefined : lies(view, format)[selected]);
+    if (view) showLines(view, selected === undefined ? undefined : nodeExtents(view, format)[selected]);
   }, [view, selected, graph]);
   const onSelect = useCallback(
     (node: string | undefined) => {
       setSelected(node);
-      const here = view && node !== undefined ? lies(view, format)[node] : undefined;
+      const here = view && node !== undefined ? nodeExtents(view, format)[node] : undefined;
       if (view && here) selectLines(view, here);
     },
     [view],
@@ -91,16 +91,16 @@ function useChosen({ view, line }: Editor, graph: Graph | undefined, format: str
   return { selected, setSelected, onSelect };
 }
 
-/** The schema of a format; those without one have no completion from it. */
+/** The JSON Schema of a format; formats without one have no completion from it. */
 function useSchema(format: string): Schema | undefined {
-  // A step written as Markdown is what a node of an IR is.
+  // A Markdown step has the form of an IR node.
   const named = format === "markdown" ? "ir" : format;
   const wanted = ["yaml", "dag", "ir"].includes(named);
   const loaded = useLoad(() => (wanted ? api.schema(named) : Promise.resolve({} as Schema)), [named]);
   return wanted ? loaded.value : undefined;
 }
 
-/** The workflows that there are, to be called by name. */
+/** The workflows that can be called by name. */
 function useWorkflows(): { name: string; about?: string }[] {
   const loaded = useLoad(() => api.tools(), []);
   return (loaded.value?.tools ?? []).map(({ name, description }) => ({ name, about: description }));

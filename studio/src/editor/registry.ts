@@ -1,28 +1,28 @@
-// What documents can call, as the server knows it: asked for while somebody types, and remembered.
+// What documents can call, from the server's registry: queried while you type, and cached.
 import { api } from "../api/client";
 import type { Schema } from "../api/types";
 
-type Found = { tools: { name: string; about?: string }[]; /** Whether there are more. */ cut: boolean };
+type ToolMatches = { tools: { name: string; about?: string }[]; /** Whether there are more. */ cut: boolean };
 
-/** So many are asked for at once. */
+/** The number of results per query. */
 const TOOLS_MAX = 100;
-/** What was asked is asked again after so long: servers come and go. */
+/** How long results are cached: servers come and go. */
 const FRESH_MS = 30_000;
 
-const remembered = new Map<string, { at: number; said: Promise<unknown> }>();
+const cache = new Map<string, { at: number; said: Promise<unknown> }>();
 
-function kept<R>(key: string, ask: () => Promise<R>): Promise<R> {
-  const known = remembered.get(key);
+function cached<R>(key: string, ask: () => Promise<R>): Promise<R> {
+  const known = cache.get(key);
   if (known && Date.now() - known.at < FRESH_MS) return known.said as Promise<R>;
   const said = ask();
-  remembered.set(key, { at: Date.now(), said });
+  cache.set(key, { at: Date.now(), said });
   return said;
 }
 
-/** The tools whose names begin as typed, of one server where one is named. Nothing where nobody can be asked: the rest is still offered. */
-export function callable(typed: string, server: string | undefined): Promise<Found> {
+/** The tools whose names start with the text, of one server if it is named. Empty if the query fails: other completions are still offered. */
+export function findTools(typed: string, server: string | undefined): Promise<ToolMatches> {
   const text = server === undefined ? typed : `${server}:${typed}`;
-  return kept(`find ${text}`, async () => {
+  return cached(`find ${text}`, async () => {
     try {
       const { tools, total } = await api.registry(text, TOOLS_MAX);
       return { tools: tools.map(({ name, description, title }) => ({ name, about: description ?? title })), cut: total > tools.length };
@@ -32,9 +32,9 @@ export function callable(typed: string, server: string | undefined): Promise<Fou
   });
 }
 
-/** What a tool takes; nothing where nobody knows it. */
-export function taken(name: string): Promise<Schema | undefined> {
-  return kept(`one ${name}`, async () => {
+/** The input schema of a tool; undefined if it is unknown. */
+export function toolInputSchema(name: string): Promise<Schema | undefined> {
+  return cached(`one ${name}`, async () => {
     try {
       return (await api.callable(name)).input_schema;
     } catch {

@@ -1,25 +1,25 @@
-// What the server says of the text, asked for whenever typing pauses.
+// Checks the text on the server whenever typing pauses.
 import type { EditorView } from "@codemirror/view";
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { Checked, DocumentText, Graph } from "../api/types";
-import { showFlaws } from "./code";
-import { keepPlaces } from "./places";
+import type { CheckResult, DocumentText, Graph } from "../api/types";
+import { showFlaws } from "./code-editor";
+import { storePositions } from "./node-positions";
 
-/** After so long without a further letter the text is checked. */
+/** The text is checked after this long without typing. */
 const TYPING_MS = 250;
 
-export type Judged = {
-  checked?: Checked;
-  /** The graphs of the last text that had no errors, by name. */
+export type CheckState = {
+  checked?: CheckResult;
+  /** The graphs of the last text without errors, by name. */
   graphs: { [name: string]: Graph };
   wrong?: Error;
-  /** Whether what is shown is of the text as it is now. */
+  /** Whether the result belongs to the current text. */
   fresh: boolean;
 };
 
-export function useChecked(document: DocumentText, view: EditorView | undefined, turn: number, workflow: string | undefined): Judged {
-  const [judged, setJudged] = useState<Judged>({ graphs: {}, fresh: false });
+export function useChecked(document: DocumentText, view: EditorView | undefined, turn: number, workflow: string | undefined): CheckState {
+  const [judged, setJudged] = useState<CheckState>({ graphs: {}, fresh: false });
   useEffect(() => {
     if (!view) return;
     const stop = new AbortController();
@@ -40,13 +40,13 @@ export function useChecked(document: DocumentText, view: EditorView | undefined,
   }, [document, view, turn]);
   const shown = workflow === undefined ? undefined : judged.graphs[workflow];
   useEffect(() => {
-    // A graph is new only where a check drew it from the text as it is; an old one keeps its places.
-    if (view && shown) keepPlaces(view, shown);
+    // A graph is new only if a check drew it from the current text; an old one keeps its positions.
+    if (view && shown) storePositions(view, shown);
   }, [view, shown]);
   return judged;
 }
 
-function graphsOf(checked: Checked): { [name: string]: Graph } {
+function graphsOf(checked: CheckResult): { [name: string]: Graph } {
   const named = checked.workflows.map(({ name, graph }) => [name, graph] as const);
   return Object.fromEntries(checked.procedure ? [...named, [checked.procedure.name, checked.procedure] as const] : named);
 }

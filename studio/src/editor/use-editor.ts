@@ -1,15 +1,15 @@
-// The text editor in the page: made once for a document, and heard.
+// The text editor in the page: created once per document, with its events.
 import type { EditorView } from "@codemirror/view";
 import { useEffect, useRef, useState, type RefObject } from "react";
 import type { DocumentText } from "../api/types";
-import { makeEditor } from "./code";
-import { completion, type Source } from "./complete";
-import { places } from "./places";
+import { makeEditor } from "./code-editor";
+import { completion, type Source } from "./completion-source";
+import { nodePositions } from "./node-positions";
 
 export type Editor = {
   frame: RefObject<HTMLDivElement | null>;
   view: EditorView | undefined;
-  /** Counts up with every change of the text. */
+  /** Increases with every change of the text. */
   turn: number;
   /** The line of the cursor. */
   line: number;
@@ -25,13 +25,13 @@ export function useEditor(document: DocumentText, source: () => Source, onSave: 
   useEffect(() => {
     if (!frame.current) return;
     const heard = { onText: () => setTurn((now) => now + 1), onLine: setLine, onSave: () => latest.current.onSave() };
-    const more = [places, completion(() => latest.current.source())];
+    const more = [nodePositions, completion(() => latest.current.source())];
     const { text, format, writable } = document;
     const made = makeEditor({ parent: frame.current, text, format, writable, heard, more });
     setView(made);
     setTurn((now) => now + 1);
     return () => made.destroy();
-    // A document that was loaded anew is shown in an editor of its own.
+    // A document that was loaded again gets a new editor.
   }, [document]);
   return { frame, view, turn, line };
 }

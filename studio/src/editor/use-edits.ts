@@ -1,15 +1,15 @@
-// Changes made in the graph: the server says what they are in the text, and they are made there.
+// Edits made in the graph: the server turns them into text patches, which are applied here.
 import type { EditorView } from "@codemirror/view";
 import { useCallback, useState } from "react";
 import { api } from "../api/client";
 import type { DocumentText, Edit } from "../api/types";
-import { change } from "./code";
-import { inUnits } from "./flaws";
+import { applyChanges } from "./code-editor";
+import { toCodeUnits } from "./flaws";
 
-/** Somebody who types meanwhile makes the answer stale; so often it is asked again. */
+/** Typing during a request makes its result stale; this is how often it is repeated. */
 const TURNS_MAX = 3;
 
-export type Edits = { wrong?: Error; edit: (edits: Edit[]) => Promise<boolean>; settle: () => void; /** Says why something is not done. */ say: (why: string) => void };
+export type Edits = { wrong?: Error; edit: (edits: Edit[]) => Promise<boolean>; settle: () => void; /** Shows why an edit is not possible. */ say: (why: string) => void };
 
 export function useEdits(document: DocumentText, view: EditorView | undefined, workflow: string | undefined): Edits {
   const [wrong, setWrong] = useState<Error>();
@@ -21,7 +21,7 @@ export function useEdits(document: DocumentText, view: EditorView | undefined, w
           const text = view.state.doc.toString();
           const { patches } = await api.edit({ text, format: document.format, workflow, edits });
           if (view.state.doc.toString() !== text) continue;
-          change(view, inUnits(text, patches));
+          applyChanges(view, toCodeUnits(text, patches));
           setWrong(undefined);
           return true;
         }

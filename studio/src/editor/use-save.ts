@@ -1,7 +1,7 @@
-// Saving: only over the text that was read. Where the file changed meanwhile, somebody chooses.
+// Saving: only over the text that was read. If the file has changed, the user chooses.
 import type { EditorView } from "@codemirror/view";
 import { useCallback, useEffect, useState } from "react";
-import { api, Wrong } from "../api/client";
+import { api, ApiError } from "../api/client";
 import type { DocumentText } from "../api/types";
 
 export type Saving = {
@@ -9,7 +9,7 @@ export type Saving = {
   busy: boolean;
   saved: boolean;
   wrong?: Error;
-  /** What the file holds now, where that is not what was read. */
+  /** The current content of the file, if it differs from what was read. */
   theirs?: DocumentText;
   save: () => void;
   overwrite: () => void;
@@ -41,7 +41,7 @@ export function useSave(document: DocumentText, view: EditorView | undefined, tu
         setKept({ text, hash });
         setState({ busy: false, saved: true });
       } catch (caught) {
-        const stale = caught instanceof Wrong && caught.code === 409;
+        const stale = caught instanceof ApiError && caught.code === 409;
         const theirs = stale ? await api.document(document.id).catch(() => undefined) : undefined;
         setState({ busy: false, saved: false, wrong: theirs ? undefined : (caught as Error), theirs });
       }

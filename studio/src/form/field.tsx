@@ -1,9 +1,9 @@
-// One field of a form, drawn by what its schema asks for; objects and lists hold further fields.
+// One field of a form, rendered by its schema; objects and lists contain further fields.
 import { createContext, useContext, useId, type ReactNode } from "react";
 import type { Json, Schema } from "../api/types";
 import { ListField } from "./list";
 import { ObjectField } from "./object";
-import { Choice, Flag, JsonField, NumberField, TextField } from "./plain";
+import { ChoiceField, BooleanField, JsonField, NumberField, TextField } from "./scalar-fields";
 import { field, type Field } from "./schema";
 import { hint } from "./value";
 import { VariantField } from "./variant";
@@ -14,23 +14,23 @@ export type FieldProps = {
   /** The JSON pointer of the value. */
   pointer: string;
   value: Json | undefined;
-  /** `undefined` leaves the value out. */
+  /** `undefined` omits the value. */
   onChange: (value: Json | undefined) => void;
   required: boolean;
-  /** In a list nothing can be left out. */
+  /** List items cannot be omitted. */
   solid?: boolean;
   depth?: number;
 };
 
-/** What all fields of a form share. */
-export type Around = { root: Schema; said: { [pointer: string]: string } };
-export const FormAround = createContext<Around>({ root: {}, said: {} });
+/** Shared by all fields of a form. */
+export type FormContextValue = { root: Schema; said: { [pointer: string]: string } };
+export const FormContext = createContext<FormContextValue>({ root: {}, said: {} });
 
-/** Deeper than this a value is given as JSON: a schema may hold itself. */
+/** Deeper values are entered as JSON: a schema may be recursive. */
 const DEPTH_MAX = 6;
 
 export function SchemaField(props: FieldProps) {
-  const { root } = useContext(FormAround);
+  const { root } = useContext(FormContext);
   const asked = field(props.schema, root);
   const depth = props.depth ?? 0;
   if ((asked.kind === "object" || asked.kind === "list" || asked.kind === "variant") && depth >= DEPTH_MAX) {
@@ -44,9 +44,9 @@ export function SchemaField(props: FieldProps) {
     case "variant":
       return <VariantField {...props} asked={asked} />;
     case "choice":
-      return <Choice {...props} asked={asked} />;
+      return <ChoiceField {...props} asked={asked} />;
     case "flag":
-      return <Flag {...props} asked={asked} />;
+      return <BooleanField {...props} asked={asked} />;
     case "number":
       return <NumberField {...props} asked={asked} />;
     case "text":
@@ -56,16 +56,16 @@ export function SchemaField(props: FieldProps) {
   }
 }
 
-type Wired = { id: string; "aria-describedby"?: string; "aria-invalid"?: true; "aria-required"?: true };
+type ControlProps = { id: string; "aria-describedby"?: string; "aria-invalid"?: true; "aria-required"?: true };
 
-/** Name, description, hint and what the server said, around one control. */
-export function Labelled({ asked, props, children }: { asked: Field; props: FieldProps; children: (wired: Wired) => ReactNode }) {
-  const { said } = useContext(FormAround);
+/** Name, description, hint and server message around one control. */
+export function Labelled({ asked, props, children }: { asked: Field; props: FieldProps; children: (wired: ControlProps) => ReactNode }) {
+  const { said } = useContext(FormContext);
   const id = useId();
   const wrong = said[props.pointer];
   const odd = props.value === undefined ? undefined : hint(asked, props.value, props.required);
   const described = [asked.about && `${id}-about`, odd && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(" ");
-  const wired: Wired = {
+  const wired: ControlProps = {
     id,
     "aria-describedby": described || undefined,
     "aria-invalid": wrong || odd ? true : undefined,
@@ -75,7 +75,7 @@ export function Labelled({ asked, props, children }: { asked: Field; props: Fiel
     <div className="field" data-pointer={props.pointer}>
       <label htmlFor={id}>
         {asked.title ?? props.name}
-        {props.required && <span className="needed"> (needed)</span>}
+        {props.required && <span className="needed"> (required)</span>}
       </label>
       {asked.about && (
         <p id={`${id}-about`} className="quiet">
@@ -99,7 +99,7 @@ export function Labelled({ asked, props, children }: { asked: Field; props: Fiel
 
 /** A group of fields with its name. */
 export function Group({ asked, props, children }: { asked: Field; props: FieldProps; children: ReactNode }) {
-  const { said } = useContext(FormAround);
+  const { said } = useContext(FormContext);
   const id = useId();
   const wrong = said[props.pointer];
   const bare = props.pointer === "";
@@ -107,7 +107,7 @@ export function Group({ asked, props, children }: { asked: Field; props: FieldPr
     <fieldset className={bare ? "group bare" : "group"} data-pointer={props.pointer} aria-describedby={asked.about ? id : undefined}>
       <legend className={bare ? "unseen" : undefined}>
         {asked.title ?? props.name}
-        {props.required && !bare && <span className="needed"> (needed)</span>}
+        {props.required && !bare && <span className="needed"> (required)</span>}
       </legend>
       {asked.about && (
         <p id={id} className="quiet">

@@ -1,16 +1,16 @@
-// A list: its items one under the other, to be added, moved and taken away.
+// A list whose items can be added, moved and removed.
 import { useContext } from "react";
 import type { Json } from "../api/types";
-import { FormAround, Group, SchemaField, type FieldProps } from "./field";
-import { inside } from "./said";
+import { FormContext, Group, SchemaField, type FieldProps } from "./field";
+import { memberPointer } from "./server-errors";
 import type { Field } from "./schema";
-import { empty } from "./value";
+import { emptyItem } from "./value";
 
-/** So many items are drawn; longer lists are given as JSON. */
+/** The maximum number of items shown; longer lists are entered as JSON. */
 const SHOWN_MAX = 100;
 
 export function ListField({ asked, ...props }: FieldProps & { asked: Field & { kind: "list" } }) {
-  const { root } = useContext(FormAround);
+  const { root } = useContext(FormContext);
   const value: Json[] = Array.isArray(props.value) ? props.value : [];
   const schemaOf = (index: number) => asked.first[index] ?? asked.items;
   const give = (next: Json[]) => props.onChange(next.length === 0 && !props.required && !props.solid ? undefined : next);
@@ -22,7 +22,7 @@ export function ListField({ asked, ...props }: FieldProps & { asked: Field & { k
           <SchemaField
             schema={schemaOf(index)}
             name={`${name} ${index + 1}`}
-            pointer={inside(props.pointer, index)}
+            pointer={memberPointer(props.pointer, index)}
             value={item}
             onChange={(given) => give(value.map((one, at) => (at === index ? (given ?? null) : one)))}
             required={false}
@@ -39,15 +39,15 @@ export function ListField({ asked, ...props }: FieldProps & { asked: Field & { k
           </span>
         </div>
       ))}
-      {value.length > SHOWN_MAX && <p className="quiet">{value.length - SHOWN_MAX} more are not shown; JSON shows them.</p>}
-      <button type="button" className="add" disabled={asked.most !== undefined && value.length >= asked.most} onClick={() => give([...value, empty(schemaOf(value.length), root)])}>
+      {value.length > SHOWN_MAX && <p className="quiet">{value.length - SHOWN_MAX} more items are not shown; switch to JSON to see them.</p>}
+      <button type="button" className="add" disabled={asked.most !== undefined && value.length >= asked.most} onClick={() => give([...value, emptyItem(schemaOf(value.length), root)])}>
         Add to {name}
       </button>
     </Group>
   );
 }
 
-/** The list with the item at `index` and the one after it the other way round. */
+/** The list with the item at `index` and the next one swapped. */
 function swapped(value: Json[], index: number): Json[] {
   const next = [...value];
   const [first, second] = [next[index], next[index + 1]];

@@ -1,8 +1,8 @@
-// An object: its described members, and further ones where they are welcome.
+// An object: its declared members, and additional ones if the schema allows them.
 import { useId, useState } from "react";
 import type { Json } from "../api/types";
 import { Group, SchemaField, type FieldProps } from "./field";
-import { inside } from "./said";
+import { memberPointer } from "./server-errors";
 import type { Field } from "./schema";
 
 type Members = { [name: string]: Json };
@@ -27,7 +27,7 @@ export function ObjectField({ asked, ...props }: FieldProps & { asked: Field & {
           key={member.name}
           schema={member.schema}
           name={member.name}
-          pointer={inside(props.pointer, member.name)}
+          pointer={memberPointer(props.pointer, member.name)}
           value={value[member.name]}
           onChange={(given) => set(member.name, given)}
           required={member.required && within}
@@ -36,20 +36,20 @@ export function ObjectField({ asked, ...props }: FieldProps & { asked: Field & {
       ))}
       {further.map((name) => (
         <div key={name} className="row entry">
-          <SchemaField schema={asked.more ?? {}} name={name} pointer={inside(props.pointer, name)} value={value[name]} onChange={(given) => set(name, given ?? null)} required={false} solid depth={depth} />
+          <SchemaField schema={asked.more ?? {}} name={name} pointer={memberPointer(props.pointer, name)} value={value[name]} onChange={(given) => set(name, given ?? null)} required={false} solid depth={depth} />
           <button type="button" aria-label={`Remove ${name}`} onClick={() => set(name, undefined)}>
             −
           </button>
         </div>
       ))}
-      {asked.more && <Another taken={Object.keys(value)} onAdd={(name) => set(name, null)} />}
-      {asked.members.length === 0 && !asked.more && <p className="quiet">It takes nothing.</p>}
+      {asked.more && <AdditionalMember taken={Object.keys(value)} onAdd={(name) => set(name, null)} />}
+      {asked.members.length === 0 && !asked.more && <p className="quiet">No input.</p>}
     </Group>
   );
 }
 
-/** A name for a further member. */
-function Another({ taken, onAdd }: { taken: string[]; onAdd: (name: string) => void }) {
+/** The name of an additional member. */
+function AdditionalMember({ taken, onAdd }: { taken: string[]; onAdd: (name: string) => void }) {
   const [name, setName] = useState("");
   const id = useId();
   const add = () => {
@@ -61,12 +61,12 @@ function Another({ taken, onAdd }: { taken: string[]; onAdd: (name: string) => v
   return (
     <div className="row">
       <label className="unseen" htmlFor={id}>
-        Name of a further member
+        Name of an additional member
       </label>
       <input
         id={id}
         value={name}
-        placeholder="further member"
+        placeholder="additional member"
         onChange={(event) => setName(event.target.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter") return;

@@ -1,5 +1,5 @@
-// What a JSON Schema asks for, as the kinds of field that a form has. Pure: nothing is drawn here,
-// and what is only a hint here is decided by the server.
+// Turns a JSON Schema into the kinds of field that a form has. Pure: nothing is rendered here,
+// and validation here is only a hint, the server decides.
 import type { Json, Schema } from "../api/types";
 
 export type Member = { name: string; schema: Schema; required: boolean };
@@ -18,9 +18,9 @@ export type Field = Common &
     | { kind: "json" }
   );
 
-/** References that lead through each other are followed so far. */
+/** The maximum number of references followed in a row. */
 const REFERENCES_MAX = 16;
-/** A text that may be longer than this gets more than one line. */
+/** Text that may be longer than this gets several lines. */
 const LINE_MAX = 200;
 
 const isSchema = (given: Json | undefined): given is Schema => typeof given === "object" && given !== null && !Array.isArray(given);
@@ -29,22 +29,22 @@ const texts = (given: Json | undefined): string[] => (Array.isArray(given) ? giv
 const number = (given: Json | undefined) => (typeof given === "number" ? given : undefined);
 const text = (given: Json | undefined) => (typeof given === "string" ? given : undefined);
 
-/** The schema that a reference leads to, with what stands beside the reference on top. */
+/** The schema that a reference points to, merged with the keywords next to the reference. */
 export function resolved(schema: Schema, root: Schema): Schema {
   let now = schema;
   for (let turn = 0; turn < REFERENCES_MAX; turn++) {
     const reference = text(now["$ref"]);
     if (!reference?.startsWith("#")) break;
     const { $ref: _, ...beside } = now;
-    const found = at(root, reference.slice(1));
+    const found = valueAt(root, reference.slice(1));
     if (!isSchema(found)) return beside;
     now = { ...found, ...beside };
   }
   return schemas(now["allOf"]).length ? merged(now, root) : now;
 }
 
-/** What a JSON pointer leads to. */
-export function at(value: Json | undefined, pointer: string): Json | undefined {
+/** The value at a JSON pointer. */
+export function valueAt(value: Json | undefined, pointer: string): Json | undefined {
   let now = value;
   for (const part of pointer.split("/").slice(1)) {
     if (typeof now !== "object" || now === null) return undefined;
@@ -54,7 +54,7 @@ export function at(value: Json | undefined, pointer: string): Json | undefined {
   return now;
 }
 
-/** All parts of an `allOf` as one schema: enough to draw a form. */
+/** All parts of an `allOf` as one schema: sufficient for a form. */
 function merged(schema: Schema, root: Schema): Schema {
   const { allOf, ...own } = schema;
   const parts = [...schemas(allOf).map((part) => resolved(part, root)), own];
@@ -69,7 +69,7 @@ function merged(schema: Schema, root: Schema): Schema {
   return whole;
 }
 
-/** What kind of field a schema asks for. */
+/** The kind of field for a schema. */
 export function field(given: Schema, root: Schema): Field {
   const schema = resolved(given, root);
   const types = Array.isArray(schema["type"]) ? texts(schema["type"]) : texts([schema["type"] ?? ""]).filter(Boolean);
@@ -85,34 +85,34 @@ export function field(given: Schema, root: Schema): Field {
   const options = choices(schema, real);
   if (options) return { ...common, kind: "choice", options, nullable: nullable || options.includes(null) };
   const shaped = !!schema["properties"] || types.length > 0;
-  if (real.length === 1 && !shaped) return { ...field({ ...real[0], ...told(schema) }, root), nullable };
+  if (real.length === 1 && !shaped) return { ...field({ ...real[0], ...descriptionOf(schema) }, root), nullable };
   const alternatives = real.filter((branch) => branch["type"] || branch["properties"] || branch["enum"] || branch["const"] !== undefined);
   if (alternatives.length > 1 && !schema["properties"]) {
     return { ...common, kind: "variant", options: alternatives.map((branch, index) => ({ label: label(branch, index), schema: branch })) };
   }
   const kinds = types.filter((type) => type !== "null");
   if (kinds.length > 1) return { ...common, kind: "variant", options: kinds.map((type) => ({ label: type, schema: { ...schema, type } })) };
-  return { ...common, ...plain(kinds[0] ?? guessed(schema), schema) } as Field;
+  return { ...common, ...plain(kinds[0] ?? inferredType(schema), schema) } as Field;
 }
 
-/** What one schema says to people, to be kept where another takes its place. */
-function told(schema: Schema): Schema {
+/** The title and description of a schema, kept when another schema replaces it. */
+function descriptionOf(schema: Schema): Schema {
   const kept: Schema = {};
   for (const key of ["title", "description", "default"]) if (schema[key] !== undefined) kept[key] = schema[key];
   return kept;
 }
 
 function label(branch: Schema, index: number): string {
-  return text(branch["title"]) ?? (branch["const"] !== undefined ? JSON.stringify(branch["const"]) : (text(branch["type"]) ?? `form ${index + 1}`));
+  return text(branch["title"]) ?? (branch["const"] !== undefined ? JSON.stringify(branch["const"]) : (text(branch["type"]) ?? `variant ${index + 1}`));
 }
 
-function guessed(schema: Schema): string | undefined {
+function inferredType(schema: Schema): string | undefined {
   if (schema["properties"] || schema["additionalProperties"]) return "object";
   if (schema["items"] || schema["prefixItems"]) return "array";
   return undefined;
 }
 
-/** The values to choose from, where a schema lists them. */
+/** The values to choose from, if a schema lists them. */
 function choices(schema: Schema, branches: Schema[]): Json[] | undefined {
   if (schema["const"] !== undefined) return [schema["const"]];
   if (Array.isArray(schema["enum"])) return schema["enum"];
@@ -123,7 +123,7 @@ function choices(schema: Schema, branches: Schema[]): Json[] | undefined {
 function plain(type: string | undefined, schema: Schema): object {
   switch (type) {
     case "object":
-      return { kind: "object", members: members(schema), more: further(schema) };
+      return { kind: "object", members: members(schema), more: additionalMember(schema) };
     case "array":
       return {
         kind: "list",
@@ -163,12 +163,12 @@ function members(schema: Schema): Member[] {
   const properties = isSchema(schema["properties"]) ? schema["properties"] : {};
   const required = new Set(texts(schema["required"]));
   const named = Object.entries(properties).map(([name, given]) => ({ name, schema: isSchema(given) ? given : {}, required: required.delete(name) }));
-  // What is required and not described is still asked for.
+  // Required members without a schema get a field too.
   return [...named, ...[...required].map((name) => ({ name, schema: {}, required: true }))];
 }
 
-/** What further members may be, where they are said to be welcome. */
-function further(schema: Schema): Schema | undefined {
+/** The schema of additional members, if they are allowed. */
+function additionalMember(schema: Schema): Schema | undefined {
   const more = schema["additionalProperties"];
   if (isSchema(more)) return more;
   const empty = !isSchema(schema["properties"]) || Object.keys(schema["properties"]).length === 0;

@@ -1,19 +1,19 @@
-// A value that may have one of several forms: which one is chosen, then its field is shown.
+// A value with several possible schemas: choose one, then its field is shown.
 import { useContext, useId, useState } from "react";
 import type { Json } from "../api/types";
-import { FormAround, Group, SchemaField, type FieldProps } from "./field";
+import { FormContext, Group, SchemaField, type FieldProps } from "./field";
 import { field, type Field } from "./schema";
-import { blank } from "./value";
+import { initialValue } from "./value";
 
 export function VariantField({ asked, ...props }: FieldProps & { asked: Field & { kind: "variant" } }) {
-  const { root } = useContext(FormAround);
+  const { root } = useContext(FormContext);
   const id = useId();
-  const [picked, setPicked] = useState(() => fitting(asked, props.value, root));
+  const [picked, setPicked] = useState(() => matchingVariant(asked, props.value, root));
   const option = asked.options[picked];
   return (
     <Group asked={asked} props={props}>
       <div className="row">
-        <label htmlFor={id}>Form</label>
+        <label htmlFor={id}>Variant</label>
         <select
           id={id}
           value={picked}
@@ -21,10 +21,10 @@ export function VariantField({ asked, ...props }: FieldProps & { asked: Field & 
             const next = Number(event.target.value);
             const chosen = asked.options[next];
             setPicked(next);
-            props.onChange(chosen ? (blank(chosen.schema, root) ?? (props.solid ? null : undefined)) : undefined);
+            props.onChange(chosen ? (initialValue(chosen.schema, root) ?? (props.solid ? null : undefined)) : undefined);
           }}
         >
-          <option value={-1}>not given</option>
+          <option value={-1}>not set</option>
           {asked.options.map((one, index) => (
             <option key={index} value={index}>
               {one.label}
@@ -37,8 +37,8 @@ export function VariantField({ asked, ...props }: FieldProps & { asked: Field & 
   );
 }
 
-/** The form that a value has, or that it begins with. */
-function fitting(asked: Field & { kind: "variant" }, value: Json | undefined, root: FieldProps["schema"]): number {
+/** The variant that a value matches, or the first one. */
+function matchingVariant(asked: Field & { kind: "variant" }, value: Json | undefined, root: FieldProps["schema"]): number {
   if (value === undefined || value === null) return -1;
   const fits = asked.options.findIndex(({ schema }) => {
     const inner = field(schema, root);

@@ -1,13 +1,13 @@
-// One edge as it is drawn: along the points of the layout, taken ones heavier than the others.
+// Renders an edge along the points of the layout; taken edges are heavier.
 import { EdgeLabelRenderer, type Edge, type EdgeProps } from "@xyflow/react";
 import { memo } from "react";
 import type { GraphEdge } from "../api/types";
-import { path, type Point } from "./layout-path";
+import { edgePath, type Point } from "./layout-types";
 
-export type ShownWay = { edge: GraphEdge; points: Point[]; label: Point; taken: boolean; chosen: boolean };
-export type ShownEdge = Edge<ShownWay, "shown">;
+export type EdgeData = { edge: GraphEdge; points: Point[]; label: Point; taken: boolean; chosen: boolean };
+export type FlowEdge = Edge<EdgeData, "shown">;
 
-export const ShownEdgeView = memo(function ShownEdgeView({ id, data, markerEnd }: EdgeProps<ShownEdge>) {
+export const EdgeView = memo(function ShownEdgeView({ id, data, markerEnd }: EdgeProps<FlowEdge>) {
   if (!data) return null;
   const { edge, points, label, taken, chosen } = data;
   return (
@@ -15,7 +15,7 @@ export const ShownEdgeView = memo(function ShownEdgeView({ id, data, markerEnd }
       <path
         id={id}
         className="way"
-        d={path(points)}
+        d={edgePath(points)}
         markerEnd={markerEnd}
         data-kind={edge.kind}
         data-taken={taken || undefined}

@@ -1,9 +1,9 @@
-// What is drawn of a graph. What did not change keeps its identity, so that only the rest is drawn anew.
+// The elements of a graph for React Flow. Unchanged elements keep their identity, so that only the others render again.
 import { MarkerType } from "@xyflow/react";
 import { useMemo, useRef } from "react";
-import type { ShownEdge } from "./edge";
-import type { Laid } from "./layout-path";
-import type { Shown, ShownNode } from "./node";
+import type { FlowEdge } from "./edge";
+import type { GraphLayout } from "./layout-types";
+import type { NodeData, FlowNode } from "./node";
 import type { GraphProps } from "./view";
 
 function same<T extends object>(a: T, b: T): boolean {
@@ -11,19 +11,19 @@ function same<T extends object>(a: T, b: T): boolean {
   return keys.length === Object.keys(a).length && keys.every((key) => Object.is(a[key], b[key]));
 }
 
-/** The nodes and edges to draw, and the one node that the tab key reaches. */
-export function useElements(props: GraphProps & { laid: Laid }): { nodes: ShownNode[]; edges: ShownEdge[]; tab?: string } {
+/** The nodes and edges to draw, and the one node in the tab order. */
+export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes: FlowNode[]; edges: FlowEdge[]; tab?: string } {
   const { graph, laid, selected, states, taken, breakpoints, flaws, marks, remarks, onBreak, onConnect } = props;
-  const before = useRef(new Map<string, ShownNode>());
-  const ways = useRef(new Map<string, ShownEdge>());
+  const before = useRef(new Map<string, FlowNode>());
+  const ways = useRef(new Map<string, FlowEdge>());
   const tab = selected && laid.boxes[selected] ? selected : graph.nodes[0]?.id;
 
   const nodes = useMemo(() => {
-    const now = new Map<string, ShownNode>();
+    const now = new Map<string, FlowNode>();
     for (const node of graph.nodes) {
       const box = laid.boxes[node.id];
       if (!box) continue;
-      const data: Shown = {
+      const data: NodeData = {
         node,
         status: states?.[node.id]?.status,
         visits: states?.[node.id]?.visits,
@@ -42,14 +42,14 @@ export function useElements(props: GraphProps & { laid: Laid }): { nodes: ShownN
       };
       const old = before.current.get(node.id);
       const stays = old && same(old.data, data) && old.position.x === box.x && old.position.y === box.y;
-      now.set(node.id, stays ? old : drawn(node.id, box, data));
+      now.set(node.id, stays ? old : flowNode(node.id, box, data));
     }
     before.current = now;
     return [...now.values()];
   }, [graph, laid, selected, tab, states, breakpoints, flaws, marks, remarks, onBreak, onConnect]);
 
   const edges = useMemo(() => {
-    const now = new Map<string, ShownEdge>();
+    const now = new Map<string, FlowEdge>();
     for (const edge of graph.edges) {
       const way = laid.ways[edge.id];
       if (!way) continue;
@@ -57,7 +57,7 @@ export function useElements(props: GraphProps & { laid: Laid }): { nodes: ShownN
       const data = { edge, points: way.points, label: way.label, taken: taken?.has(`${edge.from}>${edge.to}`) ?? false, chosen };
       const old = ways.current.get(edge.id);
       const markerEnd = { type: MarkerType.ArrowClosed, markerUnits: "userSpaceOnUse", width: 22, height: 22, color: data.taken ? "var(--taken)" : "var(--way)" };
-      const fresh: ShownEdge = { id: edge.id, source: edge.from, target: edge.to, type: "shown", data, markerEnd, focusable: false };
+      const fresh: FlowEdge = { id: edge.id, source: edge.from, target: edge.to, type: "shown", data, markerEnd, focusable: false };
       now.set(edge.id, old?.data && same(old.data, data) ? old : fresh);
     }
     ways.current = now;
@@ -67,7 +67,7 @@ export function useElements(props: GraphProps & { laid: Laid }): { nodes: ShownN
   return { nodes, edges, tab };
 }
 
-function drawn(id: string, box: { x: number; y: number; width: number; height: number }, data: Shown): ShownNode {
+function flowNode(id: string, box: { x: number; y: number; width: number; height: number }, data: NodeData): FlowNode {
   const { width, height } = box;
   return { id, type: "shown", position: { x: box.x, y: box.y }, width, height, measured: { width, height }, data, draggable: false, focusable: false };
 }

@@ -1,6 +1,6 @@
-// Where an arrow key leads: along the edges, and between nodes that stand side by side.
+// Arrow key navigation: along the edges, and between neighbouring nodes.
 import type { Graph } from "../api/types";
-import type { Laid } from "./layout-path";
+import type { GraphLayout } from "./layout-types";
 
 export type Arrow = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
 
@@ -8,8 +8,8 @@ export function isArrow(key: string): key is Arrow {
   return key === "ArrowUp" || key === "ArrowDown" || key === "ArrowLeft" || key === "ArrowRight";
 }
 
-/** The node that an arrow leads to from `here`, or nothing where no way goes. */
-export function neighbour(graph: Graph, laid: Laid, here: string, arrow: Arrow): string | undefined {
+/** The node that an arrow key leads to from `here`, or undefined. */
+export function neighbour(graph: Graph, laid: GraphLayout, here: string, arrow: Arrow): string | undefined {
   const upright = graph.direction === "TB";
   const forth = upright ? "ArrowDown" : "ArrowRight";
   const back = upright ? "ArrowUp" : "ArrowLeft";
@@ -33,7 +33,7 @@ export function neighbour(graph: Graph, laid: Laid, here: string, arrow: Arrow):
   return nearest(beside);
 }
 
-/** The nodes whose name, label or tool holds the words, the best first. */
+/** The nodes whose name, label or tool contains the text, best first. */
 export function matching(graph: Graph, words: string): string[] {
   const wanted = words.trim().toLowerCase();
   if (!wanted) return [];

@@ -1,4 +1,4 @@
-// Large graphs are laid out beside the page, which stays quick meanwhile.
+// Computes the layout of large graphs in a worker, so that the page stays responsive.
 import type { Graph } from "../api/types";
 import { layout } from "./layout";
 

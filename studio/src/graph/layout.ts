@@ -1,31 +1,31 @@
-// Where nodes and edges of a graph stand. Pure: the same graph gives the same picture.
+// The positions of nodes and edges. Pure: the same graph gives the same layout.
 //
-// A node stands in the first rank that all of its inputs allow, which is its layer: what can run at
-// the same time stands side by side.
+// A node is in the first rank that its inputs allow, which is its layer: nodes that can run in
+// parallel are next to each other.
 import { graphlib, layout as place } from "@dagrejs/dagre";
 import type { Graph, GraphNode } from "../api/types";
-import type { Band, Box, Laid, Point } from "./layout-path";
+import type { Band, Box, GraphLayout, Point } from "./layout-types";
 
 const LETTER = 7.4;
 const NODE_WIDTH_MIN = 144;
 const NODE_WIDTH_MAX = 264;
-/** Slanted and round ends take room from the words. */
+/** Slanted and round ends reduce the space for text. */
 const SLANTED = new Set(["choose", "decision", "hub", "entry", "exit", "terminal", "compute"]);
 const SLANT = 24;
 const NODE_HEIGHT = 62;
 const MARGIN = 32;
-/** Beyond so many nodes, fewer crossings are not worth the time that finding them takes. */
+/** With more nodes, reducing crossings takes too long. */
 const ORDERED_MAX = 200;
 
-/** How large a node is drawn, from its words alone: nothing has to be measured. */
-export function size(node: GraphNode): { width: number; height: number } {
+/** The size of a node, computed from its text without measuring. */
+export function nodeSize(node: GraphNode): { width: number; height: number } {
   const letters = Math.max(node.label.length, (node.detail ?? node.tool ?? "").length * 0.86);
   const width = Math.round(Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, letters * LETTER + 64 + (SLANTED.has(node.kind) ? SLANT : 0))));
   return { width, height: NODE_HEIGHT };
 }
 
-/** Puts every node as early as its inputs allow. */
-function earliest(graph: graphlib.Graph): void {
+/** Ranks every node as early as its inputs allow. */
+function rankEarliest(graph: graphlib.Graph): void {
   const open = new Map<string, number>();
   const ready: string[] = [];
   for (const id of graph.nodes()) {
@@ -46,8 +46,8 @@ function earliest(graph: graphlib.Graph): void {
   }
 }
 
-/** Lays a graph out. Edges to nodes that are not there are left out. */
-export function layout(graph: Graph): Laid {
+/** Computes the layout. Edges to missing nodes are dropped. */
+export function layout(graph: Graph): GraphLayout {
   const drawn = new graphlib.Graph({ multigraph: true });
   drawn.setGraph({
     rankdir: graph.direction,
@@ -56,25 +56,25 @@ export function layout(graph: Graph): Laid {
     edgesep: 18,
     marginx: MARGIN,
     marginy: MARGIN,
-    ranker: earliest as unknown as string,
+    ranker: rankEarliest as unknown as string,
   });
-  for (const node of graph.nodes) drawn.setNode(node.id, size(node));
+  for (const node of graph.nodes) drawn.setNode(node.id, nodeSize(node));
   for (const edge of graph.edges) {
     if (!drawn.hasNode(edge.from) || !drawn.hasNode(edge.to)) continue;
     const label = edge.label ? { width: edge.label.length * 6.6 + 10, height: 18, labelpos: "c" } : {};
     drawn.setEdge(edge.from, edge.to, { minlen: 1, weight: edge.kind === "error" ? 1 : 2, ...label }, edge.id);
   }
   place(drawn, { disableOptimalOrderHeuristic: graph.nodes.length > ORDERED_MAX });
-  return read(graph, drawn);
+  return readLayout(graph, drawn);
 }
 
-function read(graph: Graph, drawn: graphlib.Graph): Laid {
-  const boxes: Laid["boxes"] = {};
+function readLayout(graph: Graph, drawn: graphlib.Graph): GraphLayout {
+  const boxes: GraphLayout["boxes"] = {};
   for (const node of graph.nodes) {
     const { x, y, width, height } = drawn.node(node.id) as Box;
     boxes[node.id] = { x: x - width / 2, y: y - height / 2, width, height };
   }
-  const ways: Laid["ways"] = {};
+  const ways: GraphLayout["ways"] = {};
   for (const edge of drawn.edges()) {
     const { points, x, y } = drawn.edge(edge) as { points: Point[]; x?: number; y?: number };
     const middle = points[Math.floor(points.length / 2)] ?? { x: 0, y: 0 };
@@ -84,8 +84,8 @@ function read(graph: Graph, drawn: graphlib.Graph): Laid {
   return { boxes, ways, bands: bands(graph, boxes, width, height), width, height };
 }
 
-/** One band for each rank, across the whole picture. */
-function bands(graph: Graph, boxes: Laid["boxes"], width: number, height: number): Band[] {
+/** One band per rank, across the whole diagram. */
+function bands(graph: Graph, boxes: GraphLayout["boxes"], width: number, height: number): Band[] {
   const upright = graph.direction === "TB";
   const ranks = new Map<number, { from: number; to: number; layer?: number }>();
   for (const node of graph.nodes) {

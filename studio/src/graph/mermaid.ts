@@ -27,7 +27,7 @@ function shape(node: GraphNode): string {
   return `[${label}]`;
 }
 
-/** Words of Mermaid's own and odd letters are kept out of ids by numbering the nodes. */
+/** Nodes are numbered, so that ids contain no Mermaid keywords or special characters. */
 export function mermaid(graph: Graph): string {
   const ids = new Map(graph.nodes.map((node, index) => [node.id, /^(?!(?:end|graph|flowchart|subgraph|class|click|style)$)[A-Za-z]\w*$/i.test(node.id) ? node.id : `n${index}`]));
   const nodes = graph.nodes.map((node) => `  ${ids.get(node.id)}${shape(node)}`);

@@ -1,26 +1,26 @@
-// One node as it is drawn: its shape says the kind, its sign and outline the state.
+// Renders a node: its shape shows the kind, its sign and outline the status.
 import { Handle, Position, type NodeProps, type Node } from "@xyflow/react";
 import { memo } from "react";
 import type { GraphNode, NodeStatus } from "../api/types";
-import { look } from "./kinds";
-import { stateLook } from "./states";
+import { kindLook } from "./node-kinds";
+import { statusLook } from "./node-statuses";
 
 export type Mark = "added" | "removed" | "changed" | "here" | "refused";
 
-export type Shown = {
+export type NodeData = {
   node: GraphNode;
   status?: NodeStatus;
   visits?: number;
-  /** Whether a run is shown at all: without one nothing is "not yet". */
+  /** Whether a run is shown: without one there is no status. */
   live: boolean;
   chosen: boolean;
-  /** The one node that the tab key reaches; arrows lead on from it. */
+  /** Whether it is the one node in the tab order; arrow keys move on from it. */
   tab: boolean;
   breakpoint?: string | true;
   breakable: boolean;
   flaws?: number;
   mark?: Mark;
-  /** Words under the label in place of the node's own. */
+  /** Text below the label instead of the node's own. */
   remark?: string;
   upright: boolean;
   connectable: boolean;
@@ -28,22 +28,22 @@ export type Shown = {
   height: number;
 };
 
-export type ShownNode = Node<Shown, "shown">;
+export type FlowNode = Node<NodeData, "shown">;
 
-/** What is read out for a node beside what stands on it. */
-function unseen({ node, status, live, breakpoint, flaws, mark }: Shown): string {
-  const parts = [look(node.kind).word];
-  if (live && (!status || status === "idle")) parts.push(stateLook("idle").word);
+/** Additional text for screen readers. */
+function screenReaderText({ node, status, live, breakpoint, flaws, mark }: NodeData): string {
+  const parts = [kindLook(node.kind).word];
+  if (live && (!status || status === "idle")) parts.push(statusLook("idle").word);
   if (breakpoint) parts.push("breakpoint");
   if (flaws) parts.push(`${flaws} flaw${flaws === 1 ? "" : "s"}`);
   if (mark) parts.push(mark);
   return `, ${parts.join(", ")}`;
 }
 
-export const ShownNodeView = memo(function ShownNodeView({ data }: NodeProps<ShownNode>) {
+export const NodeView = memo(function ShownNodeView({ data }: NodeProps<FlowNode>) {
   const { node, status, visits, live, chosen, tab, breakpoint, breakable, flaws, mark, remark, upright, width, height } = data;
-  const kind = look(node.kind);
-  const state = stateLook(status);
+  const kind = kindLook(node.kind);
+  const state = statusLook(status);
   const outline = kind.outline(width, height);
   const word = live && status && status !== "idle" ? state.word + (visits && visits > 1 ? ` ×${visits}` : "") : undefined;
   return (
@@ -72,7 +72,7 @@ export const ShownNodeView = memo(function ShownNodeView({ data }: NodeProps<Sho
       <span className="words" title={[node.label, node.tool ?? node.detail].filter(Boolean).join("\n")}>
         <span className="label">{node.label}</span>
         <span className="detail">{word ? `${state.sign} ${word}` : (remark ?? node.tool ?? node.detail ?? kind.word)}</span>
-        <span className="unseen">{unseen(data)}</span>
+        <span className="unseen">{screenReaderText(data)}</span>
       </span>
       {(breakpoint || breakable) && (
         <span className="break" data-break={node.id} data-on={breakpoint ? (breakpoint === true ? "always" : "when") : undefined} aria-hidden="true" />

@@ -1,8 +1,8 @@
-// A graph as an SVG file, with how its nodes stand. Pure: drawn from the layout, not from the page.
+// Renders a graph with the status of its nodes as an SVG file. Pure: from the layout, not from the page.
 import type { Graph } from "../api/types";
-import { look } from "./kinds";
-import { path, type Laid } from "./layout-path";
-import { stateLook } from "./states";
+import { kindLook } from "./node-kinds";
+import { edgePath, type GraphLayout } from "./layout-types";
+import { statusLook } from "./node-statuses";
 
 const INK: { [status: string]: string } = {
   running: "#0b57d0", waiting: "#8a5a00", retrying: "#8a5a00", succeeded: "#0a6b31", failed: "#b3261e", skipped: "#5f6368",
@@ -13,13 +13,13 @@ const short = (text: string, letters: number) => (text.length > letters ? text.s
 
 type States = { [node: string]: { status: string; visits: number } };
 
-function node(graph: Graph, laid: Laid, index: number, states?: States): string {
+function node(graph: Graph, laid: GraphLayout, index: number, states?: States): string {
   const one = graph.nodes[index];
   const box = one && laid.boxes[one.id];
   if (!one || !box) return "";
   const status = states?.[one.id]?.status ?? "idle";
-  const state = stateLook(status);
-  const kind = look(one.kind);
+  const state = statusLook(status);
+  const kind = kindLook(one.kind);
   const ink = INK[status] ?? "#3c4043";
   const letters = Math.floor((box.width - 56) / 7.2);
   const below = states && status !== "idle" ? `${state.sign} ${state.word}` : (one.tool ?? one.detail ?? kind.word);
@@ -35,8 +35,8 @@ function node(graph: Graph, laid: Laid, index: number, states?: States): string 
   );
 }
 
-/** The whole picture as a file of its own. */
-export function svg(graph: Graph, laid: Laid, states?: States, taken?: ReadonlySet<string>): string {
+/** The whole diagram as a standalone file. */
+export function svg(graph: Graph, laid: GraphLayout, states?: States, taken?: ReadonlySet<string>): string {
   const edges = graph.edges.map((edge) => {
     const way = laid.ways[edge.id];
     if (!way) return "";
@@ -45,7 +45,7 @@ export function svg(graph: Graph, laid: Laid, states?: States, taken?: ReadonlyS
     const label = edge.label
       ? `<text x="${way.label.x.toFixed(1)}" y="${(way.label.y + 4).toFixed(1)}" text-anchor="middle" font-size="11" stroke="#fff" stroke-width="3" paint-order="stroke">${safe(edge.label)}</text>`
       : "";
-    return `<path d="${path(way.points)}" fill="none" stroke="${heavy ? "#0a6b31" : "#80868b"}" stroke-width="${heavy ? 2.6 : 1.4}" marker-end="url(#tip)"${dash}/>${label}`;
+    return `<path d="${edgePath(way.points)}" fill="none" stroke="${heavy ? "#0a6b31" : "#80868b"}" stroke-width="${heavy ? 2.6 : 1.4}" marker-end="url(#tip)"${dash}/>${label}`;
   });
   const nodes = graph.nodes.map((_, index) => node(graph, laid, index, states));
   const [width, height] = [Math.ceil(laid.width), Math.ceil(laid.height)];

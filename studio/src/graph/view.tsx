@@ -1,65 +1,65 @@
-// A graph to look at: pan, zoom, search, arrow keys, and what a run did with it.
+// The graph viewer: pan, zoom, search, arrow keys, and the state of a run.
 import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow, ViewportPortal, type Connection } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { Graph, NodeStatus } from "../api/types";
 import { isArrow, neighbour } from "./keyboard";
-import { useLaid } from "./laid";
-import type { Band, Laid } from "./layout-path";
-import { ShownEdgeView } from "./edge";
-import { ShownNodeView, type Mark, type ShownNode } from "./node";
+import { useLayout } from "./use-layout";
+import type { Band, GraphLayout } from "./layout-types";
+import { EdgeView } from "./edge";
+import { NodeView, type Mark, type FlowNode } from "./node";
 import { useElements } from "./elements";
-import { Search } from "./search";
-import { FIT, Tools } from "./tools";
+import { NodeSearch } from "./node-search";
+import { FIT, GraphToolbar } from "./toolbar";
 import { useTheme } from "../shell/theme";
 
 export type NodeState = { status: NodeStatus; visits: number };
 
 export type GraphProps = {
   graph: Graph;
-  /** What this graph is, for those who do not see it. */
+  /** The accessible name of this graph. */
   name: string;
-  /** How each node stands; without it the graph is shown by itself. */
+  /** The status of each node; without it the graph is shown without a run. */
   states?: { [node: string]: NodeState };
   /** Edges that were taken, as `from>to`. */
   taken?: ReadonlySet<string>;
   selected?: string;
   onSelect?: (node: string | undefined) => void;
-  /** Enter or a double click on a node. */
+  /** Called on Enter or a double click on a node. */
   onOpen?: (node: string) => void;
   breakpoints?: { [node: string]: string | true };
   onBreak?: (node: string) => void;
   flaws?: { [node: string]: number };
   marks?: { [node: string]: Mark };
   remarks?: { [node: string]: string };
-  /** Set where edges can be drawn by hand. */
+  /** Set if edges can be drawn by hand. */
   onConnect?: (from: string, to: string) => void;
   onDelete?: (node: string) => void;
   children?: ReactNode;
 };
 
-const nodeTypes = { shown: ShownNodeView };
-/** Small, so that it hides little where there is little room. */
+const nodeTypes = { shown: NodeView };
+/** Small, so that it covers little of the graph. */
 const MAP = { width: 136, height: 100 };
-/** A graph of more nodes is hard to oversee without the overview, however little room there is. */
+/** A graph with more nodes always gets the overview. */
 const MANY = 40;
-const edgeTypes = { shown: ShownEdgeView };
+const edgeTypes = { shown: EdgeView };
 
 export function GraphView(props: GraphProps) {
   return (
     <ReactFlowProvider>
-      <Drawn {...props} />
+      <GraphWithLayout {...props} />
     </ReactFlowProvider>
   );
 }
 
-function Drawn(props: GraphProps) {
-  const ready = useLaid(props.graph);
+function GraphWithLayout(props: GraphProps) {
+  const ready = useLayout(props.graph);
   if (!ready) return <div className="graph empty" role="status">Drawing {props.graph.nodes.length} nodes…</div>;
   return <Canvas {...props} graph={ready.graph} laid={ready.laid} />;
 }
 
-function Canvas(props: GraphProps & { laid: Laid }) {
+function Canvas(props: GraphProps & { laid: GraphLayout }) {
   const { graph, laid, name, selected, onSelect, onOpen, onBreak, onConnect, onDelete } = props;
   const [searching, setSearching] = useState(false);
   const frame = useRef<HTMLElement>(null);
@@ -68,7 +68,7 @@ function Canvas(props: GraphProps & { laid: Laid }) {
   const { nodes, edges, tab } = useElements(props);
   const reveal = useReveal(laid, frame);
 
-  // What was chosen elsewhere, in a text or on a timeline, is brought into view too.
+  // A selection made elsewhere, in a text or on a timeline, is scrolled into view too.
   useEffect(() => {
     if (selected !== undefined) reveal(selected, false);
   }, [selected]);
@@ -138,12 +138,12 @@ function Canvas(props: GraphProps & { laid: Laid }) {
       >
         <Background gap={24} size={1} />
         {props.states && laid.bands.some((band) => band.layer !== undefined) && <Bands bands={laid.bands} />}
-        <MiniMap<ShownNode> style={MAP} pannable zoomable ariaLabel="Overview of the graph" nodeClassName={(node) => `mini ${node.data.live ? (node.data.status ?? "idle") : "idle"}`} />
+        <MiniMap<FlowNode> style={MAP} pannable zoomable ariaLabel="Overview of the graph" nodeClassName={(node) => `mini ${node.data.live ? (node.data.status ?? "idle") : "idle"}`} />
         <Panel position="top-left">
-          {searching && <Search graph={graph} onPick={(id) => choose(id)} onClose={() => setSearching(false)} />}
+          {searching && <NodeSearch graph={graph} onPick={(id) => choose(id)} onClose={() => setSearching(false)} />}
         </Panel>
         <Panel position="top-right">
-          <Tools graph={graph} laid={laid} states={props.states} taken={props.taken} onSearch={() => setSearching(true)} />
+          <GraphToolbar graph={graph} laid={laid} states={props.states} taken={props.taken} onSearch={() => setSearching(true)} />
         </Panel>
         {props.children}
       </ReactFlow>
@@ -151,8 +151,8 @@ function Canvas(props: GraphProps & { laid: Laid }) {
   );
 }
 
-/** Brings a node into view without changing the zoom, and gives it the focus. */
-function useReveal(laid: Laid, frame: React.RefObject<HTMLElement | null>) {
+/** Scrolls a node into view without changing the zoom, and focuses it. */
+function useReveal(laid: GraphLayout, frame: React.RefObject<HTMLElement | null>) {
   const { setCenter, getViewport, flowToScreenPosition } = useReactFlow();
   const wanted = useRef<string>(undefined);
   useEffect(() => {

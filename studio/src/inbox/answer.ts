@@ -1,25 +1,25 @@
-// What may be said to a question, and how that is sent. Pure.
+// The possible answers to a question, and their requests. Pure.
 import type { Json, Question } from "../api/types";
 
 export type Draft = { why: string; by: string; output: string; budget: { [field: string]: string } };
 
 export const WORDS: { [answer: string]: { word: string; means: string } } = {
-  proceed: { word: "Proceed", means: "It is done as planned." },
-  approve: { word: "Approve", means: "The call is made as it is shown." },
-  reject: { word: "Reject", means: "The run ends as rejected; nothing further is done." },
-  retry: { word: "Try again", means: "The call is made once more." },
-  skip: { word: "Skip", means: "The call is not made; the output below is taken for its own." },
-  extend: { word: "Allow more", means: "The budget grows by what is given below." },
+  proceed: { word: "Proceed", means: "The run continues as planned." },
+  approve: { word: "Approve", means: "The call is made exactly as shown." },
+  reject: { word: "Reject", means: "The run ends as rejected; nothing else is done." },
+  retry: { word: "Retry", means: "The call is made again." },
+  skip: { word: "Skip", means: "The call is not made; the output below is used instead." },
+  extend: { word: "Extend budget", means: "The amounts below are added to the budget." },
 };
 
-/** The words for an answer: a yes to a call is an approval. */
-export function words(answer: string, question: Question): { word: string; means: string } {
+/** The words for an answer: proceeding with a call is an approval. */
+export function answerWords(answer: string, question: Question): { word: string; means: string } {
   const approves = answer === "proceed" && (question["kind"] === "approval" || question["kind"] === "effect");
   return WORDS[approves ? "approve" : answer] ?? { word: answer, means: "" };
 }
 
 /** What a budget counts, with its words. */
-export const BUDGET: { [field: string]: string } = { calls: "calls", active_ms: "milliseconds at work", bytes: "bytes of journal", tokens: "tokens" };
+export const BUDGET: { [field: string]: string } = { calls: "calls", active_ms: "milliseconds of active time", bytes: "bytes of journal", tokens: "tokens" };
 
 export function draft(question: Question): Draft {
   const spent = typeof question["spent"] === "string" ? question["spent"] : undefined;
@@ -29,16 +29,16 @@ export function draft(question: Question): Draft {
   return { why: "", by: "", output: "null", budget: spent ? { [spent]: again } : {} };
 }
 
-export type Given = { answer: string; why?: string; by?: string; output?: Json; budget?: Json; arguments?: Json };
+export type AnswerRequest = { answer: string; why?: string; by?: string; output?: Json; budget?: Json; arguments?: Json };
 
-/** The answer as it is sent; what is no JSON or no number is said to be so. */
-export function given(answer: string, from: Draft): Given | { wrong: string } {
-  const said: Given = { answer, why: from.why.trim() || undefined, by: from.by.trim() || undefined };
+/** The answer as a request; invalid JSON or numbers are reported. */
+export function answerRequest(answer: string, from: Draft): AnswerRequest | { wrong: string } {
+  const said: AnswerRequest = { answer, why: from.why.trim() || undefined, by: from.by.trim() || undefined };
   if (answer === "skip") {
     try {
       said.output = JSON.parse(from.output.trim() === "" ? "null" : from.output) as Json;
     } catch (caught) {
-      return { wrong: `the output is no JSON: ${(caught as Error).message}` };
+      return { wrong: `the output is not valid JSON: ${(caught as Error).message}` };
     }
   }
   if (answer === "extend") {
@@ -46,7 +46,7 @@ export function given(answer: string, from: Draft): Given | { wrong: string } {
     for (const [field, typed] of Object.entries(from.budget)) {
       if (typed.trim() === "") continue;
       const number = Number(typed);
-      if (!Number.isInteger(number) || number < 1) return { wrong: `${field} is to be a whole number above 0` };
+      if (!Number.isInteger(number) || number < 1) return { wrong: `${field} must be an integer above 0` };
       more[field] = number;
     }
     if (Object.keys(more).length) said.budget = more;

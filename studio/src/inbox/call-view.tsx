@@ -1,9 +1,9 @@
-// The call that somebody is asked about: tool, arguments, what it does to a file, who wants it, what was done so far.
+// The call to approve: tool, arguments, its effect on a file, who requested it, what was done so far.
 import type { ReactNode } from "react";
 import type { ProposedCall, Question } from "../api/types";
-import { count } from "../shell/words";
+import { count } from "../shell/format";
 import { Tree } from "../value/tree";
-import { badges, diffLines, fileWords } from "./call";
+import { badges, diffLines, describeFileChange } from "./call-format";
 
 export function CallView({ question }: { question: Question }) {
   const call = question.call;
@@ -29,7 +29,7 @@ export function CallView({ question }: { question: Question }) {
 function Arguments({ call }: { call: ProposedCall }) {
   if (call.items) {
     return (
-      <Part name={`${count(call.items.count, "call")}, one for each item`}>
+      <Part name={`${count(call.items.count, "call")}, one per item`}>
         <Tree value={call.items.calls} label="Arguments of the first calls" />
         {call.items.calls.length < call.items.count && <p className="quiet">{call.items.count - call.items.calls.length} more calls are made like these.</p>}
       </Part>
@@ -38,7 +38,7 @@ function Arguments({ call }: { call: ProposedCall }) {
   return (
     <Part name="Arguments">
       <Tree value={call.arguments} label="Arguments" />
-      {call.cut && <p className="quiet">Long values are cut here. Edit shows all of them.</p>}
+      {call.cut && <p className="quiet">Long values are truncated. Edit shows them in full.</p>}
       {call.fixed && <p className="quiet">Secrets are shown by their names: {call.fixed.join(", ")}</p>}
     </Part>
   );
@@ -46,7 +46,7 @@ function Arguments({ call }: { call: ProposedCall }) {
 
 function FileChange({ file }: { file: NonNullable<ProposedCall["file"]> }) {
   return (
-    <Part name={`File: ${fileWords(file)}`}>
+    <Part name={`File: ${describeFileChange(file)}`}>
       {file.note && <p className="quiet">{file.note}</p>}
       {file.diff && (
         <div className="difference" role="group" aria-label={`Difference of ${file.path}`} tabIndex={0}>
@@ -60,7 +60,7 @@ function FileChange({ file }: { file: NonNullable<ProposedCall["file"]> }) {
           ))}
         </div>
       )}
-      {file.cut && <p className="quiet">The difference is longer than what is shown.</p>}
+      {file.cut && <p className="quiet">The diff is truncated.</p>}
     </Part>
   );
 }
@@ -82,7 +82,7 @@ function Context({ question }: { question: Question }) {
     <>
       {requested && (
         <p className="quiet">
-          Wanted by {requested.workflow}
+          Requested by {requested.workflow}
           {requested.owner && ` for ${requested.owner}`}
           {requested.session_id && ` in session ${requested.session_id}`}
           {requested.intent && `: “${requested.intent}”`}

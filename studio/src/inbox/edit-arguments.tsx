@@ -1,8 +1,8 @@
-// Arguments that a person changes before they approve a call.
+// Lets a person change the arguments before approving a call.
 import { useId, useState } from "react";
 import { api } from "../api/client";
 import type { Json, ProposedCall, Question } from "../api/types";
-import { edited, editText } from "./call";
+import { parseArguments, editText } from "./call-format";
 
 export type Editing = {
   open: boolean;
@@ -13,7 +13,7 @@ export type Editing = {
   typed: () => { arguments: Json } | { wrong: string };
 };
 
-/** The state of an edit. Arguments that are shown in part are fetched whole first. */
+/** The state of an edit. Truncated arguments are fetched in full first. */
 export function useEditing(question: Question): Editing {
   const [open, setOpen] = useState(false);
   const [text, setText] = useState("");
@@ -26,7 +26,7 @@ export function useEditing(question: Question): Editing {
     setText(editText(whole));
     setOpen(true);
   };
-  const typed = () => (call ? edited(text, call) : { wrong: "the arguments are not loaded yet" });
+  const typed = () => (call ? parseArguments(text, call) : { wrong: "the arguments are not loaded yet" });
   return { open, text, call, setText, toggle, typed };
 }
 
@@ -39,8 +39,8 @@ export function EditArguments({ editing }: { editing: Editing }) {
       <label htmlFor={id}>Arguments (JSON)</label>
       <textarea id={id} rows={rows} value={editing.text} onChange={(event) => editing.setText(event.target.value)} spellCheck={false} />
       <p className="quiet">
-        They are checked against the tool's schema, and kept with who changed them.
-        {editing.call?.fixed && ` These hold secrets and stay as they are: ${editing.call.fixed.join(", ")}.`}
+        They are checked against the tool's schema, and recorded with your name.
+        {editing.call?.fixed && ` These contain secrets and cannot be changed: ${editing.call.fixed.join(", ")}.`}
       </p>
     </div>
   );

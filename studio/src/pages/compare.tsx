@@ -1,19 +1,19 @@
-// Two runs side by side: what was the same, what came out otherwise.
+// Compares two runs: which steps are equal, and what differs.
 import { useState } from "react";
 import { api } from "../api/client";
-import type { Differs, Pair, Side } from "../api/types";
-import { stateLook } from "../graph/states";
+import type { StepDifference, StepPair, ComparedStep } from "../api/types";
+import { statusLook } from "../graph/node-statuses";
 import { Link, to, useRouter } from "../router";
-import { Show, useLoad } from "../shell/load";
-import { count } from "../shell/words";
+import { LoadView, useLoad } from "../shell/load";
+import { count } from "../shell/format";
 import { Tree } from "../value/tree";
 
-/** So many rows are shown at once. */
+/** The maximum number of rows shown. */
 const ROWS = 200;
-/** So many places of a value that differ are shown. */
+/** The maximum number of differing positions shown per value. */
 const PLACES = 20;
 
-export function Compare() {
+export function ComparePage() {
   const { search, go } = useRouter();
   const given = new URLSearchParams(search);
   const [left, right] = [given.get("left") ?? "", given.get("right") ?? ""];
@@ -23,17 +23,17 @@ export function Compare() {
   };
   return (
     <section className="page">
-      <h1>Two runs compared</h1>
+      <h1>Compare runs</h1>
       <div className="row">
-        <Pick side="left" run={left} onPick={pick} />
-        <Pick side="right" run={right} onPick={pick} />
+        <RunPicker side="left" run={left} onPick={pick} />
+        <RunPicker side="right" run={right} onPick={pick} />
       </div>
-      {left && right ? <Both left={left} right={right} /> : <p className="quiet">Choose two runs.</p>}
+      {left && right ? <ComparisonView left={left} right={right} /> : <p className="quiet">Choose two runs.</p>}
     </section>
   );
 }
 
-function Pick({ side, run, onPick }: { side: "left" | "right"; run: string; onPick: (side: "left" | "right", run: string) => void }) {
+function RunPicker({ side, run, onPick }: { side: "left" | "right"; run: string; onPick: (side: "left" | "right", run: string) => void }) {
   const runs = useLoad(() => api.runs({ most: 100 }), []);
   const known = runs.value?.runs ?? [];
   return (
@@ -52,32 +52,32 @@ function Pick({ side, run, onPick }: { side: "left" | "right"; run: string; onPi
   );
 }
 
-function Both({ left, right }: { left: string; right: string }) {
+function ComparisonView({ left, right }: { left: string; right: string }) {
   const compared = useLoad(() => api.compare(left, right), [left, right]);
   const [all, setAll] = useState(false);
   return (
-    <Show from={compared}>
+    <LoadView from={compared}>
       {(found) => {
         const differ = found.steps.filter((step) => !step.same).length;
         const rows = found.steps.filter((step) => all || !step.same);
         return (
           <>
-            <p role="status">{found.same ? "They do not differ." : `${count(differ, "step")} of ${found.steps.length} differ.`}</p>
+            <p role="status">{found.same ? "The runs are identical." : `${count(differ, "step")} of ${found.steps.length} differ.`}</p>
             <label>
               <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> also what is the same
             </label>
-            <Places name="Input" places={found.input} />
-            <Places name="Outcome" places={found.outcome} />
+            <Differences name="Input" places={found.input} />
+            <Differences name="Outcome" places={found.outcome} />
             <Rows rows={rows.slice(0, ROWS)} left={left} right={right} />
-            {(found.more || rows.length > ROWS) && <p className="quiet">There are more that are not shown.</p>}
+            {(found.more || rows.length > ROWS) && <p className="quiet">More differences are not shown.</p>}
           </>
         );
       }}
-    </Show>
+    </LoadView>
   );
 }
 
-function Rows({ rows, left, right }: { rows: Pair[]; left: string; right: string }) {
+function Rows({ rows, left, right }: { rows: StepPair[]; left: string; right: string }) {
   if (rows.length === 0) return null;
   return (
     <table className="compare">
@@ -105,7 +105,7 @@ function Rows({ rows, left, right }: { rows: Pair[]; left: string; right: string
             </td>
             <td>
               {row.parts?.map((part) => (
-                <Places key={part.part} name={part.part} places={part.places} />
+                <Differences key={part.part} name={part.part} places={part.places} />
               ))}
             </td>
           </tr>
@@ -115,9 +115,9 @@ function Rows({ rows, left, right }: { rows: Pair[]; left: string; right: string
   );
 }
 
-function OneSide({ run, side }: { run: string; side?: Side }) {
-  if (!side) return <span className="quiet">not there</span>;
-  const look = stateLook(side.status === "open" ? "running" : side.status);
+function OneSide({ run, side }: { run: string; side?: ComparedStep }) {
+  if (!side) return <span className="quiet">missing</span>;
+  const look = statusLook(side.status === "open" ? "running" : side.status);
   return (
     <Link href={to("runs", run, "steps", side.step)}>
       step {side.step} {look.sign} {look.word}
@@ -125,7 +125,7 @@ function OneSide({ run, side }: { run: string; side?: Side }) {
   );
 }
 
-function Places({ name, places }: { name: string; places: Differs["places"] }) {
+function Differences({ name, places }: { name: string; places: StepDifference["places"] }) {
   if (places.length === 0) return null;
   return (
     <dl className="places">
@@ -144,7 +144,7 @@ function Places({ name, places }: { name: string; places: Differs["places"] }) {
           </dd>
         </div>
       ))}
-      {places.length > PLACES && <div className="quiet">{count(places.length - PLACES, "more place")}</div>}
+      {places.length > PLACES && <div className="quiet">{count(places.length - PLACES, "more difference")}</div>}
     </dl>
   );
 }

@@ -1,14 +1,14 @@
 // The documents that the studio was opened with.
 import { api } from "../api/client";
 import { Link, to } from "../router";
-import { Show, useLoad } from "../shell/load";
+import { LoadView, useLoad } from "../shell/load";
 
-export function Documents() {
+export function DocumentsPage() {
   const documents = useLoad(() => api.documents(), []);
   return (
     <section className="page">
       <h1>Documents</h1>
-      <Show from={documents}>
+      <LoadView from={documents}>
         {({ documents }) =>
           documents.length === 0 ? (
             <p>
@@ -30,7 +30,7 @@ export function Documents() {
             </ul>
           )
         }
-      </Show>
+      </LoadView>
     </section>
   );
 }

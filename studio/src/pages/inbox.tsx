@@ -1,45 +1,45 @@
-// What all runs ask, and a place to answer.
+// The open questions of all runs, with their answer forms.
 import { useEffect, useRef } from "react";
 import { api } from "../api/client";
 import type { Question } from "../api/types";
-import { Ask } from "../inbox/ask";
+import { QuestionForm } from "../inbox/question-form";
 import { Link, to } from "../router";
-import { useSay } from "../shell/announce";
-import { askedChanged } from "../shell/asked";
-import { useEvery } from "../shell/every";
-import { Show, useLoad } from "../shell/load";
-import { count, duration } from "../shell/words";
+import { useAnnounce } from "../shell/announce";
+import { questionsChanged } from "../shell/question-count";
+import { useInterval } from "../shell/use-interval";
+import { LoadView, useLoad } from "../shell/load";
+import { count, duration } from "../shell/format";
 
-/** How often it is looked for new questions. */
+/** How often new questions are fetched. */
 const EVERY_MS = 2_000;
 
-export function Inbox() {
+export function InboxPage() {
   const asked = useLoad(() => api.approvals(), []);
-  useEvery(EVERY_MS, asked.again);
-  useSaid(asked.value?.approvals.length);
+  useInterval(EVERY_MS, asked.again);
+  useQuestionAnnouncement(asked.value?.approvals.length);
   const answered = () => {
-    askedChanged();
+    questionsChanged();
     asked.again();
   };
   return (
     <section className="page">
       <h1>Waiting for an answer</h1>
-      <Show from={asked}>
+      <LoadView from={asked}>
         {({ approvals, more }) => (
           <>
-            {approvals.length === 0 && <p>Nothing waits for an answer.</p>}
+            {approvals.length === 0 && <p>No open questions.</p>}
             <ul className="cards">
               {approvals.map((question) => (
                 <li key={question.checkpoint_id}>
                   <Head question={question} />
-                  <Ask question={question} onAnswered={answered} />
+                  <QuestionForm question={question} onAnswered={answered} />
                 </li>
               ))}
             </ul>
-            {more && <p className="quiet">More runs wait than are shown here.</p>}
+            {more && <p className="quiet">More runs are waiting than are shown here.</p>}
           </>
         )}
-      </Show>
+      </LoadView>
     </section>
   );
 }
@@ -53,15 +53,15 @@ function Head({ question }: { question: Question }) {
       {question.node && <code>{question.node}</code>}
       {since !== undefined && <span className="quiet">waits for {duration(Math.max(0, Date.now() - since))}</span>}
       <span className="grow" />
-      {question["kind"] === "layer" && <Link href={`${to("runs", question.run_id ?? "")}?plan`}>Changes of the plan</Link>}
-      <Link href={to("runs", question.run_id ?? "")}>See the run</Link>
+      {question["kind"] === "layer" && <Link href={`${to("runs", question.run_id ?? "")}?plan`}>Plan changes</Link>}
+      <Link href={to("runs", question.run_id ?? "")}>Open the run</Link>
     </header>
   );
 }
 
-/** Says aloud when questions come or go. */
-function useSaid(waiting: number | undefined): void {
-  const say = useSay();
+/** Announces new and answered questions to screen readers. */
+function useQuestionAnnouncement(waiting: number | undefined): void {
+  const say = useAnnounce();
   const before = useRef(waiting);
   useEffect(() => {
     if (waiting !== undefined && before.current !== undefined && before.current !== waiting) say(`${count(waiting, "question")} waiting`);

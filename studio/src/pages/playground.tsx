@@ -1,28 +1,28 @@
-// Expressions tried out on real data, evaluated by the server: what holds here holds in a run.
+// Evaluates expressions on real data. The server evaluates them, so the result is the same as in a run.
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { Evaluated } from "../api/types";
-import { asked, lineAt, type Language } from "../playground/asked";
-import { DataSource, type Given } from "../playground/data";
+import type { EvaluationResult } from "../api/types";
+import { evaluationRequest, lineAt, type Language } from "../playground/evaluation-request";
+import { DataSource, type DataChoice } from "../playground/data";
 import { useRouter } from "../router";
-import { Operands } from "../run/why";
-import { Trouble } from "../shell/load";
+import { Operands } from "../run/branch-explanation";
+import { ErrorMessage } from "../shell/load";
 import { Tree } from "../value/tree";
 
-/** After so long without a further letter the expression is evaluated. */
+/** The expression is evaluated after this long without typing. */
 const TYPING_MS = 300;
-const BEGUN: { [language in Language]: string } = { jsonata: "$sum(numbers)", jsonlogic: '{"<": [{"var": "numbers.0"}, 10]}' };
+const EXAMPLES: { [language in Language]: string } = { jsonata: "$sum(numbers)", jsonlogic: '{"<": [{"var": "numbers.0"}, 10]}' };
 
 export default function Playground() {
   const given = new URLSearchParams(useRouter().search);
   const [language, setLanguage] = useState<Language>("jsonata");
-  const [expression, setExpression] = useState(given.get("expression") ?? BEGUN.jsonata);
+  const [expression, setExpression] = useState(given.get("expression") ?? EXAMPLES.jsonata);
   const run = given.get("run") ?? "";
-  const [data, setData] = useState<Given>({ from: run ? "run" : "json", text: '{\n  "numbers": [1, 2, 3]\n}', run, seq: given.get("seq") ?? "" });
-  const { result, wrong, busy } = useEvaluated(language, expression, data);
+  const [data, setData] = useState<DataChoice>({ from: run ? "run" : "json", text: '{\n  "numbers": [1, 2, 3]\n}', run, seq: given.get("seq") ?? "" });
+  const { result, wrong, busy } = useEvaluation(language, expression, data);
   const choose = (next: Language) => {
     setLanguage(next);
-    if (expression === BEGUN[language] || expression.trim() === "") setExpression(BEGUN[next]);
+    if (expression === EXAMPLES[language] || expression.trim() === "") setExpression(EXAMPLES[next]);
   };
   return (
     <section className="page broad">
@@ -45,14 +45,14 @@ export default function Playground() {
         </div>
         <section aria-label="Result" aria-busy={busy}>
           <h2>Result</h2>
-          {wrong ? <Trouble wrong={wrong} /> : <Shown result={result} expression={expression} />}
+          {wrong ? <ErrorMessage wrong={wrong} /> : <ResultView result={result} expression={expression} />}
         </section>
       </div>
     </section>
   );
 }
 
-function Shown({ result, expression }: { result?: Evaluated; expression: string }) {
+function ResultView({ result, expression }: { result?: EvaluationResult; expression: string }) {
   if (!result) return <p className="quiet">…</p>;
   if (result.error) {
     const { code, message, position } = result.error;
@@ -68,10 +68,10 @@ function Shown({ result, expression }: { result?: Evaluated; expression: string 
   }
   return (
     <>
-      {result.undefined ? <p className="quiet">Nothing: the expression has no value here.</p> : <Tree value={result.value} label="Value" />}
+      {result.undefined ? <p className="quiet">The expression has no value here.</p> : <Tree value={result.value} label="Value" />}
       {result.tree && (
         <details className="part why">
-          <summary>How it came to that</summary>
+          <summary>Evaluation steps</summary>
           <Operands tree={result.tree} name="The expression with its values" />
         </details>
       )}
@@ -79,12 +79,12 @@ function Shown({ result, expression }: { result?: Evaluated; expression: string 
   );
 }
 
-/** Asks the server whenever typing pauses; the last answer stays until the next is there. */
-function useEvaluated(language: Language, expression: string, data: Given): { result?: Evaluated; wrong?: Error; busy: boolean } {
-  const [state, setState] = useState<{ result?: Evaluated; wrong?: Error; busy: boolean }>({ busy: true });
+/** Asks the server whenever typing pauses; the last result stays until the next arrives. */
+function useEvaluation(language: Language, expression: string, data: DataChoice): { result?: EvaluationResult; wrong?: Error; busy: boolean } {
+  const [state, setState] = useState<{ result?: EvaluationResult; wrong?: Error; busy: boolean }>({ busy: true });
   useEffect(() => {
     const stop = new AbortController();
-    const request = asked(language, expression, data);
+    const request = evaluationRequest(language, expression, data);
     if ("wrong" in request) {
       setState({ busy: false, wrong: request.wrong ? new Error(request.wrong) : undefined });
       return;

@@ -1,4 +1,4 @@
-// One run: its graph as it happens, its steps, and what can be done with it.
+// The page of a run: its live graph, its steps, and its controls.
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../api/client";
 import type { Breakpoint, Run } from "../api/types";
@@ -7,47 +7,47 @@ import { CallView } from "../inbox/call-view";
 import { Link, to, useRouter } from "../router";
 import { ReplanPage } from "../replan/view";
 import { BreakForm, Debugger, isOver } from "../run/debugger";
-import { Inspector, NodeFacts } from "../run/inspector";
-import { useLive, type Live } from "../run/live";
+import { Inspector, NodeDetails } from "../run/step-inspector";
+import { useLiveRun, type LiveRun } from "../run/use-live-run";
 import { Outcome, Questions } from "../run/outcome";
 import { StatusWord } from "../run/status";
 import { StepList } from "../run/step-list";
-import { find, isOpen, lastAt, nodeOf, stepOf } from "../run/steps";
+import { rowOf, isOpen, lastAt, nodeOf, stepOf } from "../run/steps";
 import { Timeline } from "../run/timeline";
-import { Travel, usePast } from "../run/travel";
+import { TimeTravel, usePastState } from "../run/time-travel";
 import { useSteps } from "../run/use-steps";
-import { SopView } from "../sop/view";
-import { useSay } from "../shell/announce";
-import { Trouble } from "../shell/load";
-import { count, duration } from "../shell/words";
+import { SopSessionView } from "../sop/view";
+import { useAnnounce } from "../shell/announce";
+import { ErrorMessage } from "../shell/load";
+import { count, duration } from "../shell/format";
 
-/** A step that is open is asked for again at most so often. */
+/** How often an open step is fetched again at most. */
 const AGAIN_MS = 1_000;
 
 export function RunPage({ run: id, step }: { run: string; step?: number }) {
-  const live = useLive(id);
+  const live = useLiveRun(id);
   const { search } = useRouter();
-  if (live.wrong && !live.run) return <div className="page"><Trouble wrong={live.wrong} /></div>;
+  if (live.wrong && !live.run) return <div className="page"><ErrorMessage wrong={live.wrong} /></div>;
   if (!live.run) return <p className="page quiet">Loading…</p>;
   if (new URLSearchParams(search).has("plan")) return <ReplanPage run={live.run} onAnswered={live.refresh} />;
-  if (live.run.kind === "guided") return <SopView run={live.run} refresh={live.refresh} />;
-  return <Shown live={live} run={live.run} step={step} />;
+  if (live.run.kind === "guided") return <SopSessionView run={live.run} refresh={live.refresh} />;
+  return <LoadedRun live={live} run={live.run} step={step} />;
 }
 
-function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
+function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number }) {
   const { go, search } = useRouter();
   const id = run.run_id;
   const seq = Number(new URLSearchParams(search).get("seq")) || undefined;
-  const steps = useSteps(id, Math.max(live.stood.seq, run.events));
+  const steps = useSteps(id, Math.max(live.state.seq, run.events));
   const amended = useMemo(() => live.graph?.nodes.some((node) => node.patch !== undefined) ?? false, [live.graph]);
   const idle = useMemo(() => new Set(live.graph?.nodes.filter((node) => node.kind === "wait").map((node) => node.id)), [live.graph]);
-  const { past, wrong } = usePast(id, seq, amended);
+  const { past, wrong } = usePastState(id, seq, amended);
   const [picked, setPicked] = useState<string>();
   const [list, setList] = useState(false);
-  const breaks = useBreaks(run, live.refresh);
-  const last = Math.max(run.events, live.stood.seq);
-  const status = live.stood.seq > run.events ? live.stood.status : run.status;
-  useSaid(run, status);
+  const breaks = useBreakpoints(run, live.refresh);
+  const last = Math.max(run.events, live.state.seq);
+  const status = live.state.seq > run.events ? live.state.status : run.status;
+  useStatusAnnouncement(run, status);
 
   const here = useCallback(
     (path: string, at?: number) => go(path + (at === undefined ? "" : `?seq=${at}`), { replace: true }),
@@ -60,7 +60,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
   const onStep = useCallback((chosen: number) => here(to("runs", id, "steps", chosen), seq), [here, id, seq]);
 
   const open = useMemo(() => steps.rows.some(isOpen), [steps]);
-  const row = step === undefined ? undefined : steps.rows[find(steps.rows, step)];
+  const row = step === undefined ? undefined : steps.rows[rowOf(steps.rows, step)];
   const at = row && stepOf(row) === step ? nodeOf(steps, row) : undefined;
   const selected = picked ?? at;
   useEffect(() => setPicked(undefined), [step]);
@@ -74,21 +74,21 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
     [steps, past, step, onStep, here, id, seq],
   );
 
-  const stood = past?.stood ?? live.stood;
+  const state = past?.state ?? live.state;
   const graph = past?.graph ?? live.graph;
   const node = graph?.nodes.find((one) => one.id === selected);
   return (
     <section className="run" data-status={status}>
       <Head run={run} status={status} linked={live.linked} onDone={live.refresh} />
-      {wrong && <Trouble wrong={wrong} />}
+      {wrong && <ErrorMessage wrong={wrong} />}
       <div className="run-body">
         <div className="run-graph">
           {graph && (
             <GraphView
               graph={graph}
               name={`Graph of ${run.workflow}`}
-              states={stood.nodes}
-              taken={stood.taken}
+              states={state.nodes}
+              taken={state.taken}
               selected={selected}
               onSelect={onSelect}
               onOpen={() => document.querySelector<HTMLElement>(".run-side")?.focus()}
@@ -105,26 +105,26 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
           )}
           <Questions run={run} onAnswered={live.refresh} />
           {step !== undefined && (!picked || picked === at) ? (
-            <Inspector run={id} step={step} fresh={row && isOpen(row) ? Math.floor(live.stood.at_ms / AGAIN_MS) : (row?.[2] ?? 0)} onSeq={onSeq} />
+            <Inspector run={id} step={step} fresh={row && isOpen(row) ? Math.floor(live.state.at_ms / AGAIN_MS) : (row?.[2] ?? 0)} onSeq={onSeq} />
           ) : (
             node && (
-              <NodeFacts node={node}>
+              <NodeDetails node={node}>
                 {run.questions
                   .filter((question) => question.node === node.id)
                   .map((question) => (
                     <CallView key={question.checkpoint_id} question={question} />
                   ))}
-              </NodeFacts>
+              </NodeDetails>
             )
           )}
           {node && !isOver(status) && <BreakForm key={node.id} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />}
           <Outcome run={run} open={!node && step === undefined} />
-          {!node && step === undefined && <p className="quiet">A click on a node or a bar shows what happened there. Arrow keys lead along the edges, / finds a node.</p>}
+          {!node && step === undefined && <p className="quiet">Click a node or a bar to see what happened there. Arrow keys move along the edges, / finds a node.</p>}
         </aside>
       </div>
-      <Travel seq={seq} last={last} past={past} onSeq={onSeq} />
+      <TimeTravel seq={seq} last={last} past={past} onSeq={onSeq} />
       <div className="run-steps">
-        <div className="row" role="group" aria-label="How steps are shown">
+        <div className="row" role="group" aria-label="Step view">
           <button type="button" aria-pressed={!list} onClick={() => setList(false)}>
             Timeline
           </button>
@@ -132,7 +132,7 @@ function Shown({ live, run, step }: { live: Live; run: Run; step?: number }) {
             List
           </button>
         </div>
-        {list ? <StepList steps={steps} chosen={step} onChoose={onStep} /> : <Timeline steps={steps} chosen={step} onChoose={onStep} idle={idle} now_ms={open ? live.stood.at_ms : 0} at_ms={past?.at.at_ms} />}
+        {list ? <StepList steps={steps} chosen={step} onChoose={onStep} /> : <Timeline steps={steps} chosen={step} onChoose={onStep} idle={idle} now_ms={open ? live.state.at_ms : 0} at_ms={past?.at.at_ms} />}
       </div>
     </section>
   );
@@ -159,7 +159,7 @@ function Head({ run, status, linked, onDone }: { run: Run; status: string; linke
           called by <Link href={to("runs", run.parent.run_id, "steps", run.parent.step)}>step {run.parent.step} of another run</Link>
         </span>
       )}
-      {!linked && !isOver(status) && <span role="alert">The connection is lost; trying again…</span>}
+      {!linked && !isOver(status) && <span role="alert">Connection lost; reconnecting…</span>}
       <span className="grow" />
       <Debugger run={run} status={status} onDone={onDone} />
       <Link href={`${to("compare")}?left=${run.run_id}`}>Compare…</Link>
@@ -168,9 +168,9 @@ function Head({ run, status, linked, onDone }: { run: Run; status: string; linke
 }
 
 /** The breakpoints of a run, as the graph shows them and as they are set. */
-function useBreaks(run: Run, refresh: () => void) {
+function useBreakpoints(run: Run, refresh: () => void) {
   const all = useMemo(() => run.breakpoints ?? [], [run.breakpoints]);
-  const set = useCallback((next: Breakpoint[]) => void api.watch(run.run_id, next).then(refresh, refresh), [run.run_id, refresh]);
+  const set = useCallback((next: Breakpoint[]) => void api.setBreakpoints(run.run_id, next).then(refresh, refresh), [run.run_id, refresh]);
   const shown = useMemo(() => Object.fromEntries(all.map(({ node, when }) => [node, when === undefined ? (true as const) : JSON.stringify(when)])), [all]);
   const toggle = useCallback(
     (node: string) => set(all.some((one) => one.node === node) ? all.filter((one) => one.node !== node) : [...all, { node }]),
@@ -179,9 +179,9 @@ function useBreaks(run: Run, refresh: () => void) {
   return { all, set, shown, toggle };
 }
 
-/** Says aloud how the run stands when that changes. */
-function useSaid(run: Run, status: string): void {
-  const say = useSay();
+/** Announces status changes of the run to screen readers. */
+function useStatusAnnouncement(run: Run, status: string): void {
+  const say = useAnnounce();
   const asked = run.questions[0]?.message;
   useEffect(() => say(`${run.workflow}: ${status}${status === "paused" && asked ? `. ${asked}` : ""}`), [say, run.workflow, status, asked]);
 }

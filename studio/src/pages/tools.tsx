@@ -1,18 +1,18 @@
-// Everything that can be run, and where to begin.
+// All workflows that can be run.
 import { api } from "../api/client";
 import { Link, to } from "../router";
-import { Show, useLoad } from "../shell/load";
+import { LoadView, useLoad } from "../shell/load";
 
-export function Tools() {
+export function ToolsPage() {
   const tools = useLoad(() => api.tools(), []);
   return (
     <section className="page">
       <h1>Workflows</h1>
-      <Show from={tools}>
+      <LoadView from={tools}>
         {({ tools }) =>
           tools.length === 0 ? (
             <p>
-              There is nothing to run yet. <code>tramline studio FILE…</code> opens documents; saved workflows appear here too.
+              There are no workflows yet. <code>tramline studio FILE…</code> opens documents; saved workflows appear here too.
             </p>
           ) : (
             <ul className="cards">
@@ -36,7 +36,7 @@ export function Tools() {
             </ul>
           )
         }
-      </Show>
+      </LoadView>
     </section>
   );
 }

@@ -1,17 +1,17 @@
-// What an expression is evaluated over: JSON typed by hand, or a run as it stood at a place of its journal.
+// The data of an expression: typed JSON, or the state of a run at a position of its journal.
 import { useId } from "react";
 import { api } from "../api/client";
 import { useLoad } from "../shell/load";
-import { moment } from "../shell/words";
+import { moment } from "../shell/format";
 
-export type Given = { from: "json" | "run"; text: string; run: string; seq: string };
+export type DataChoice = { from: "json" | "run"; text: string; run: string; seq: string };
 
-export function DataSource({ value, onChange }: { value: Given; onChange: (value: Given) => void }) {
+export function DataSource({ value, onChange }: { value: DataChoice; onChange: (value: DataChoice) => void }) {
   const id = useId();
   return (
     <fieldset className="group">
       <legend>Data</legend>
-      <div className="row" role="group" aria-label="Where the data comes from">
+      <div className="row" role="group" aria-label="Data source">
         <button type="button" aria-pressed={value.from === "json"} onClick={() => onChange({ ...value, from: "json" })}>
           JSON
         </button>
@@ -25,13 +25,13 @@ export function DataSource({ value, onChange }: { value: Given; onChange: (value
           <textarea id={id} rows={9} value={value.text} onChange={(event) => onChange({ ...value, text: event.target.value })} spellCheck={false} />
         </div>
       ) : (
-        <OfRun value={value} onChange={onChange} />
+        <RunChoice value={value} onChange={onChange} />
       )}
     </fieldset>
   );
 }
 
-function OfRun({ value, onChange }: { value: Given; onChange: (value: Given) => void }) {
+function RunChoice({ value, onChange }: { value: DataChoice; onChange: (value: DataChoice) => void }) {
   const runs = useLoad(() => api.runs({ most: 100 }), []);
   const known = runs.value?.runs ?? [];
   const events = known.find((one) => one.run_id === value.run)?.events;
@@ -50,17 +50,17 @@ function OfRun({ value, onChange }: { value: Given; onChange: (value: Given) => 
         </select>
       </div>
       <div className="field">
-        <label htmlFor="data-seq">As it stood after event</label>
+        <label htmlFor="data-seq">State after event</label>
         <input id="data-seq" inputMode="numeric" placeholder={events === undefined ? "the last" : `${events} (the last)`} value={value.seq} onChange={(event) => onChange({ ...value, seq: event.target.value.replace(/\D/g, "") })} />
       </div>
-      {value.run && <Keys run={value.run} seq={Number(value.seq) || events} />}
+      {value.run && <ScopeKeys run={value.run} seq={Number(value.seq) || events} />}
     </>
   );
 }
 
 /** The names that an expression sees there. */
-function Keys({ run, seq }: { run: string; seq?: number }) {
-  const at = useLoad((signal) => (seq === undefined ? Promise.resolve(undefined) : api.at(run, seq, signal)), [run, seq]);
+function ScopeKeys({ run, seq }: { run: string; seq?: number }) {
+  const at = useLoad((signal) => (seq === undefined ? Promise.resolve(undefined) : api.snapshot(run, seq, signal)), [run, seq]);
   const keys = at.value?.scope_keys;
   if (!keys) return null;
   return (

@@ -1,15 +1,15 @@
-// A plan that changed, as a coloured difference on its graph, with the question that it answers.
+// A changed plan as a coloured diff of its graph, with its open question.
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Graph, Run } from "../api/types";
 import { GraphView } from "../graph/view";
-import { Ask } from "../inbox/ask";
+import { QuestionForm } from "../inbox/question-form";
 import { Link, to } from "../router";
 import { StatusWord } from "../run/status";
-import { Show, useLoad } from "../shell/load";
-import { count } from "../shell/words";
-import { changeOf, isChange, type Change } from "./change";
-import { PlannedCalls } from "./planned";
+import { LoadView, useLoad } from "../shell/load";
+import { count } from "../shell/format";
+import { planChange, isChange, type PlanChange } from "./plan-change";
+import { PlannedCalls } from "./planned-calls";
 
 export function ReplanPage({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
   return (
@@ -19,27 +19,27 @@ export function ReplanPage({ run, onAnswered }: { run: Run; onAnswered: () => vo
         <StatusWord status={run.status} />
         <Link href={to("runs", run.run_id)}>Back to the run</Link>
       </header>
-      <Replan run={run} onAnswered={onAnswered} />
+      <ReplanView run={run} onAnswered={onAnswered} />
     </section>
   );
 }
 
-/** Shows which nodes changes of a plan brought; what waits is answered beside it. */
-function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
+/** Shows which nodes each change of the plan added; the open question is answered next to it. */
+function ReplanView({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
   const found = useLoad(() => api.amendments(run.run_id), [run.run_id, run.events]);
   const [picked, setPicked] = useState<number>();
   return (
-    <Show from={found}>
+    <LoadView from={found}>
       {(amendments) => {
         const at = picked ?? amendments.amendments.length - 1;
         if (at < 0) return <p>The plan was not changed.</p>;
         return (
-          <section className="replan" aria-label="Changes of the plan">
+          <section className="replan" aria-label="Plan changes">
             <div className="row" role="group" aria-label="Which change">
               {amendments.amendments.map((one, index) => (
                 <button key={one.seq} type="button" aria-pressed={index === at} onClick={() => setPicked(index)}>
                   Change {index + 1} by {one.by}
-                  {amendments.proposed?.seq === one.seq && " (waits for an answer)"}
+                  {amendments.proposed?.seq === one.seq && " (waiting for an answer)"}
                 </button>
               ))}
             </div>
@@ -47,30 +47,30 @@ function Replan({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
             <PlannedCalls calls={amendments.amendments[at]?.calls ?? []} />
             {run.questions.map((question) => (
               <section key={question.checkpoint_id} className="question" aria-label="Question">
-                <Ask question={question} onAnswered={onAnswered} />
+                <QuestionForm question={question} onAnswered={onAnswered} />
               </section>
             ))}
           </section>
         );
       }}
-    </Show>
+    </LoadView>
   );
 }
 
 function OneChange({ run, seq }: { run: Run; seq?: number }) {
-  const pair = usePair(run.run_id, seq);
+  const pair = usePlanPair(run.run_id, seq);
   if (!pair) return <p className="quiet">Loading…</p>;
-  const change = changeOf(pair.before, pair.after);
+  const change = planChange(pair.before, pair.after);
   return (
     <>
-      <Words change={change} />
+      <ChangeSummary change={change} />
       <GraphView graph={change.graph} name={`How the plan of ${run.workflow} changed`} marks={change.marks} remarks={change.remarks} />
     </>
   );
 }
 
 /** The plan before and after a change. */
-function usePair(run: string, seq: number | undefined): { before: Graph; after: Graph } | undefined {
+function usePlanPair(run: string, seq: number | undefined): { before: Graph; after: Graph } | undefined {
   const [pair, setPair] = useState<{ before: Graph; after: Graph }>();
   useEffect(() => {
     if (seq === undefined) return;
@@ -92,9 +92,9 @@ const PARTS: { key: "added" | "removed" | "changed"; sign: string; word: string 
   { key: "removed", sign: "−", word: "removed" },
 ];
 
-/** The same in words, for those who do not see the colours. */
-export function Words({ change }: { change: Change }) {
-  if (!isChange(change)) return <p>The plan stays as it is.</p>;
+/** The same in words, for people who cannot see the colours. */
+export function ChangeSummary({ change }: { change: PlanChange }) {
+  if (!isChange(change)) return <p>The plan is unchanged.</p>;
   return (
     <ul className="change-words">
       {PARTS.map(({ key, sign, word }) =>

@@ -1,8 +1,8 @@
-// Halting a run: pause, one step, on, stop; and where it is to halt by itself.
+// The debugger: pause, step, continue, stop, and breakpoints.
 import { useState } from "react";
 import { api } from "../api/client";
 import type { Breakpoint, Json, Run } from "../api/types";
-import { Trouble } from "../shell/load";
+import { ErrorMessage } from "../shell/load";
 
 const OVER = new Set(["completed", "failed", "rejected", "aborted", "stalled", "expired"]);
 
@@ -32,22 +32,22 @@ export function Debugger({ run, status, onDone }: Props) {
         <button type="button" disabled={busy || waits} onClick={() => act(() => api.pause(run.run_id))}>
           ‖ Pause
         </button>
-        <button type="button" disabled={busy || !waits} onClick={() => act(() => api.stepOn(run.run_id))}>
+        <button type="button" disabled={busy || !waits} onClick={() => act(() => api.stepRun(run.run_id))}>
           ⤵ Step
         </button>
-        <button type="button" disabled={busy || !waits} onClick={() => act(() => api.goOn(run.run_id))}>
+        <button type="button" disabled={busy || !waits} onClick={() => act(() => api.continueRun(run.run_id))}>
           ▶ Continue
         </button>
         <button type="button" className="stop" disabled={busy} onClick={() => act(() => api.abort(run.run_id, "stopped in the studio"))}>
           ■ Stop
         </button>
       </div>
-      {wrong && <Trouble wrong={wrong} />}
+      {wrong && <ErrorMessage wrong={wrong} />}
     </>
   );
 }
 
-/** What begins with a brace and is JSON is a JSON Logic rule, all else JSONata. */
+/** JSON that starts with a brace is a JSON Logic rule, everything else JSONata. */
 function rule(text: string): Json | undefined {
   if (text === "") return undefined;
   try {

@@ -1,23 +1,23 @@
-// How a run stands, as its events tell it. Pure: how it stood and an event give how it stands.
-import type { At, Graph, NodeStatus, RunEvent } from "../api/types";
+// The state of a run, folded from its events. Pure.
+import type { RunSnapshot, Graph, NodeStatus, RunEvent } from "../api/types";
 
 export type NodeState = { status: NodeStatus; visits: number };
 
-export type Stood = {
+export type RunState = {
   seq: number;
   at_ms: number;
   status: string;
   nodes: { [node: string]: NodeState };
   /** Edges that were taken, as `from>to`. */
   taken: ReadonlySet<string>;
-  /** Which node each open step is at, for events that name only the step. */
+  /** The node of each open step, for events that name only the step. */
   open: { [step: number]: string };
-  /** Whether a way was taken that the graph does not name: the server knows which. */
+  /** Whether an edge was taken that the graph does not name: only the server knows it. */
   unsure?: boolean;
 };
 
-/** How a run stood, from what the server says of one place in its journal. */
-export function stoodAt(at: At): Stood {
+/** The state of a run from the server's snapshot at a position of its journal. */
+export function stateAt(at: RunSnapshot): RunState {
   return {
     seq: at.seq,
     at_ms: at.at_ms,
@@ -28,28 +28,28 @@ export function stoodAt(at: At): Stood {
   };
 }
 
-export const nothing: Stood = { seq: 0, at_ms: 0, status: "running", nodes: {}, taken: new Set(), open: {} };
+export const initialState: RunState = { seq: 0, at_ms: 0, status: "running", nodes: {}, taken: new Set(), open: {} };
 
-/** An event's name, however it is spelled. */
-export function named(event: RunEvent): string {
+/** The name of an event, in either spelling. */
+export function eventName(event: RunEvent): string {
   return event.event.replace(/_/g, "").toLowerCase();
 }
 
-/** The edges that a node's end takes: those of its label, or the plain ones. */
-export function ways(graph: Graph, node: string, label: string | undefined): string[] {
+/** The edges that a finished node takes: those of its label, or the default ones. */
+export function takenEdges(graph: Graph, node: string, label: string | undefined): string[] {
   const out = graph.edges.filter((edge) => edge.from === node);
   const picked = out.filter((edge) => {
     if (label === "error") return edge.kind === "error";
     if (label === undefined || label === "default") return edge.kind === "default";
     return edge.label === label;
   });
-  // Where the picked way goes on under no name of its own, it is the one the label names.
+  // If the chosen edge has no label of its own, it is the one that the label names.
   const there = picked.length || label === undefined ? picked : out.filter((edge) => edge.to === label);
   return there.map((edge) => `${edge.from}>${edge.to}`);
 }
 
-/** Folds events over how a run stood. The same comes back where nothing changes. */
-export function fold(before: Stood, events: RunEvent[], graph: Graph): Stood {
+/** Folds events over a state. Returns the same object if nothing changes. */
+export function fold(before: RunState, events: RunEvent[], graph: Graph): RunState {
   const fresh = events.filter((event) => event.seq > before.seq);
   if (fresh.length === 0) return before;
   const next = { ...before, nodes: { ...before.nodes }, open: { ...before.open } };
@@ -58,9 +58,9 @@ export function fold(before: Stood, events: RunEvent[], graph: Graph): Stood {
   return { ...next, taken: taken.size === before.taken.size ? before.taken : taken };
 }
 
-/** How the run stands after an event that is about the run, or as far as a step tells it. */
-function standing(before: string, event: RunEvent): string {
-  switch (named(event)) {
+/** The status of the run after an event. */
+function runStatus(before: string, event: RunEvent): string {
+  switch (eventName(event)) {
     case "finished":
       return event.status ?? before;
     case "paused":
@@ -73,13 +73,13 @@ function standing(before: string, event: RunEvent): string {
   }
 }
 
-function apply(to: Stood, taken: Set<string>, event: RunEvent, graph: Graph): void {
+function apply(to: RunState, taken: Set<string>, event: RunEvent, graph: Graph): void {
   to.seq = event.seq;
   to.at_ms = event.at_ms;
-  to.status = standing(to.status, event);
+  to.status = runStatus(to.status, event);
   const step = event.step;
   const node = event.node ?? (step === undefined ? undefined : to.open[step]);
-  // What happens to one item of a step is not the end of the step.
+  // An event of one item does not end the step.
   if (node === undefined || event.item !== undefined) return;
   const known = step !== undefined && to.open[step] !== undefined;
   const set = (status: NodeStatus, enters: boolean) => {
@@ -93,11 +93,11 @@ function apply(to: Stood, taken: Set<string>, event: RunEvent, graph: Graph): vo
   const ends = (status: NodeStatus, label: string | undefined) => {
     set(status, true);
     if (step !== undefined) delete to.open[step];
-    const found = ways(graph, node, label);
+    const found = takenEdges(graph, node, label);
     if (found.length === 0 && label !== undefined) to.unsure = true;
     for (const way of found) taken.add(way);
   };
-  switch (named(event)) {
+  switch (eventName(event)) {
     case "stepstarted":
     case "spread":
       return begins("running");

@@ -1,22 +1,22 @@
-// What a run asks, and how it began and ended.
+// The questions, input and outcome of a run.
 import type { Json, Run } from "../api/types";
-import { askedChanged } from "../shell/asked";
+import { questionsChanged } from "../shell/question-count";
 import { Tree } from "../value/tree";
-import { Ask } from "./ask";
+import { QuestionForm } from "./question-form";
 
 export function Questions({ run, onAnswered }: { run: Run; onAnswered: () => void }) {
   const answered = () => {
-    askedChanged();
+    questionsChanged();
     onAnswered();
   };
   return run.questions.map((question) => (
     <section key={question.checkpoint_id} className="question" aria-label="Question">
-      <Ask question={question} onAnswered={answered} />
+      <QuestionForm question={question} onAnswered={answered} />
     </section>
   ));
 }
 
-/** Open where nothing else is looked at. */
+/** Open if nothing else is selected. */
 export function Outcome({ run, open }: { run: Run; open: boolean }) {
   return (
     <>

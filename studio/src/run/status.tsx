@@ -1,4 +1,4 @@
-// How a run stands, as a sign and a word.
+// The status of a run, as a sign and a word.
 
 const SIGNS: { [status: string]: string } = {
   running: "▸", paused: "‖", completed: "✓", failed: "✕", rejected: "⊘", aborted: "■", expired: "⌛", stalled: "!", waiting: "‖",

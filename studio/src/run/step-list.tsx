@@ -1,8 +1,8 @@
-// The steps as a list of which only what is in view is there.
+// A virtualised list of the steps.
 import { useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
-import { stateLook } from "../graph/states";
-import { duration } from "../shell/words";
-import { find, nodeOf, statusOf, stepOf, type Steps } from "./steps";
+import { statusLook } from "../graph/node-statuses";
+import { duration } from "../shell/format";
+import { rowOf, nodeOf, statusOf, stepOf, type Steps } from "./steps";
 
 const ROW = 26;
 const SPARE = 8;
@@ -13,13 +13,13 @@ export function StepList({ steps, chosen, onChoose }: { steps: Steps; chosen?: n
   const high = frame.current?.clientHeight ?? 240;
   const first = Math.max(0, Math.floor(top / ROW) - SPARE);
   const shown = steps.rows.slice(first, Math.ceil((top + high) / ROW) + SPARE);
-  const here = chosen === undefined ? -1 : find(steps.rows, chosen);
+  const here = chosen === undefined ? -1 : rowOf(steps.rows, chosen);
 
   const choose = (index: number) => {
     const row = steps.rows[Math.min(Math.max(0, index), steps.rows.length - 1)];
     if (row) onChoose(stepOf(row));
   };
-  // The chosen step is in view, wherever it was chosen.
+  // Scrolls to the selected step, wherever it was selected.
   useLayoutEffect(() => {
     const on = frame.current;
     if (!on || here < 0) return;
@@ -52,7 +52,7 @@ export function StepList({ steps, chosen, onChoose }: { steps: Steps; chosen?: n
     >
       <div role="presentation" style={{ height: steps.rows.length * ROW, position: "relative" }}>
         {shown.map((row, index) => {
-          const look = stateLook(statusOf(row));
+          const look = statusLook(statusOf(row));
           const step = stepOf(row);
           return (
             <div

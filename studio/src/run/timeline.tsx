@@ -1,20 +1,20 @@
-// The timeline of a run: every step as a bar in the row of its node, idle time cut out.
+// The timeline of a run: every step as a bar in the row of its node, with idle time collapsed.
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import { useTheme } from "../shell/theme";
-import { count } from "../shell/words";
-import { axisOf, place } from "./idle";
-import { NAMES_WIDTH, paint, ROW_HEIGHT, scene, spot, stepAt, type Ink, type View } from "./paint";
-import { find, longOf, startOf, stepOf, type Steps } from "./steps";
+import { count } from "../shell/format";
+import { axisOf, positionOf } from "./time-axis";
+import { NAMES_WIDTH, paint, ROW_HEIGHT, timelineScene, stepPosition, stepAt, type Ink, type View } from "./timeline-canvas";
+import { rowOf, durationOf, startOf, stepOf, type Steps } from "./steps";
 
 type Props = {
   steps: Steps;
   chosen?: number;
   onChoose: (step: number) => void;
-  /** Nodes that only let time pass. */
+  /** Nodes that only wait. */
   idle?: ReadonlySet<string>;
-  /** When the last thing is known to have happened. */
+  /** The time of the last known event. */
   now_ms: number;
-  /** The moment that is looked at, while travelling in time. */
+  /** The selected time, during time travel. */
   at_ms?: number;
 };
 
@@ -35,8 +35,8 @@ export function Timeline({ steps, chosen, onChoose, idle, now_ms, at_ms }: Props
 
   const drawn = useMemo(() => {
     const waits = steps.nodes.map((node) => idle?.has(node) ?? false);
-    const all = steps.rows.map((row) => ({ start: startOf(row), long: longOf(row, now_ms), waits: waits[row[1]] ?? false }));
-    return scene(steps, axisOf(all, cut), byOrder, now_ms);
+    const all = steps.rows.map((row) => ({ start: startOf(row), long: durationOf(row, now_ms), waits: waits[row[1]] ?? false }));
+    return timelineScene(steps, axisOf(all, cut), byOrder, now_ms);
   }, [steps, idle, byOrder, cut, now_ms]);
   const whole: View = useMemo(() => ({ from: 0, to: drawn.axis.length, top: 0 }), [drawn]);
   const view = zoom ?? whole;
@@ -56,7 +56,7 @@ export function Timeline({ steps, chosen, onChoose, idle, now_ms, at_ms }: Props
     canvas.current.width = size.width * fine;
     canvas.current.height = size.height * fine;
     on.setTransform(fine, 0, 0, fine, 0, 0);
-    const now = at_ms !== undefined && !byOrder ? place(drawn.axis, at_ms) : undefined;
+    const now = at_ms !== undefined && !byOrder ? positionOf(drawn.axis, at_ms) : undefined;
     canvas.current.dataset["bars"] = String(paint(on, drawn, view, size.width, size.height, inks(), chosen, now));
   }, [drawn, view, size, chosen, shown, at_ms, byOrder]);
 
@@ -111,11 +111,11 @@ export function Timeline({ steps, chosen, onChoose, idle, now_ms, at_ms }: Props
     const row = steps.rows[Math.min(Math.max(0, index), steps.rows.length - 1)];
     if (!row) return;
     onChoose(stepOf(row));
-    const where = spot(drawn, stepOf(row));
+    const where = stepPosition(drawn, stepOf(row));
     if (where && (where.begin < view.from || where.begin > view.to)) move(where.begin - (view.from + view.to) / 2, 0);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const here = chosen === undefined ? -1 : find(steps.rows, chosen);
+    const here = chosen === undefined ? -1 : rowOf(steps.rows, chosen);
     if (event.key === "ArrowRight") choose(here + 1);
     else if (event.key === "ArrowLeft") choose(Math.max(0, here - 1));
     else if (event.key === "Home") choose(0);

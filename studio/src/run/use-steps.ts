@@ -1,29 +1,29 @@
-// The steps of a run, loaded page by page and kept up with while it goes on.
+// The steps of a run, loaded page by page and updated while it runs.
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
-import { add, none, settled, type Steps } from "./steps";
+import { addPage, noSteps, settledStep, type Steps } from "./steps";
 
-/** Each answer costs the server a look through the whole journal, so few large ones are asked for. */
+/** Each request makes the server scan the whole journal, so few large pages are fetched. */
 const PAGE = 100_000;
-/** New steps are asked for at most so often, and never for more than a part of the time. */
+/** How often new steps are fetched at most, and for which share of the time. */
 const EVERY_MS = 300;
 const REST = 4;
 
 type Loader = { wanted: number; wake: () => void };
 
-/** Loads what is wanted, waits until more is, and so on until it is stopped. */
+/** Loads the requested steps, waits for the next request, and repeats until it is stopped. */
 async function load(run: string, loader: Loader, signal: AbortSignal, show: (steps: Steps) => void): Promise<void> {
-  let known = none;
+  let known = noSteps;
   let upTo = 0;
   let shown = 0;
   while (!signal.aborted) {
     if (upTo >= loader.wanted) await new Promise<void>((done) => (loader.wake = done));
     upTo = loader.wanted;
     const begun = performance.now();
-    let after: number | null | undefined = settled(known.rows);
+    let after: number | null | undefined = settledStep(known.rows);
     while (typeof after === "number" && !signal.aborted) {
       const page = await api.timeline(run, after, PAGE, signal);
-      known = add(known, page);
+      known = addPage(known, page);
       after = page.next;
       if (typeof after !== "number" || performance.now() - shown > EVERY_MS) {
         show(known);
@@ -34,9 +34,9 @@ async function load(run: string, loader: Loader, signal: AbortSignal, show: (ste
   }
 }
 
-/** All steps known of a run; they grow with `seq`, the place its journal has come to. */
+/** All known steps of a run; they grow with `seq`, the length of its journal. */
 export function useSteps(run: string, seq: number): Steps {
-  const [steps, setSteps] = useState(none);
+  const [steps, setSteps] = useState(noSteps);
   const loader = useRef<Loader>({ wanted: 0, wake: () => {} });
   useEffect(() => {
     const stop = new AbortController();

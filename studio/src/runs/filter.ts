@@ -1,31 +1,31 @@
-// What the list of runs is narrowed to: read from the address and written to it, so that it can be linked to.
+// The filter of the list of runs: read from and written to the URL, so that it can be linked to.
 
-export type Filter = {
+export type RunFilter = {
   status: string[];
   workflow: string;
   session: string;
   text: string;
-  /** Days on this machine's calendar, as `2030-01-31`. */
+  /** Days in the local calendar, as `2030-01-31`. */
   since: string;
   until: string;
   after: string;
 };
 
-export const STATES = ["running", "paused", "completed", "failed", "rejected", "aborted", "expired", "stalled"] as const;
+export const STATUSES = ["running", "paused", "completed", "failed", "rejected", "aborted", "expired", "stalled"] as const;
 export const PAGE = 50;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-export function filterOf(search: string): Filter {
+export function filterOf(search: string): RunFilter {
   const given = new URLSearchParams(search);
   const text = (name: string) => given.get(name) ?? "";
   const day = (name: string) => (DAY.test(text(name)) ? text(name) : "");
-  const status = text("status").split(",").filter((one) => (STATES as readonly string[]).includes(one));
+  const status = text("status").split(",").filter((one) => (STATUSES as readonly string[]).includes(one));
   return { status, workflow: text("workflow"), session: text("session"), text: text("text"), since: day("since"), until: day("until"), after: text("after") };
 }
 
-/** The part of an address after its path. What says nothing is left out. */
-export function searchOf(filter: Filter): string {
+/** The query string. Empty fields are omitted. */
+export function searchOf(filter: RunFilter): string {
   const pairs = new URLSearchParams();
   const add = (name: string, value: string) => value && pairs.set(name, value);
   add("status", filter.status.join(","));
@@ -39,8 +39,8 @@ export function searchOf(filter: Filter): string {
   return written ? `?${written}` : "";
 }
 
-/** What the server is asked. Both days belong to what is asked for. */
-export function queryOf(filter: Filter): { [name: string]: string | number | undefined } {
+/** The request. Both days are included. */
+export function queryOf(filter: RunFilter): { [name: string]: string | number | undefined } {
   const begins = (day: string, later: number) => {
     const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
     return new Date(year, month - 1, date + later).getTime();
@@ -57,6 +57,6 @@ export function queryOf(filter: Filter): { [name: string]: string | number | und
   };
 }
 
-export function isNarrowed(filter: Filter): boolean {
+export function isFiltered(filter: RunFilter): boolean {
   return searchOf({ ...filter, after: "" }) !== "";
 }

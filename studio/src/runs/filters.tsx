@@ -1,18 +1,18 @@
-// The fields that narrow the list of runs.
+// The filter fields of the list of runs.
 import { useEffect, useState } from "react";
-import { isNarrowed, STATES, type Filter } from "./filter";
+import { isFiltered, STATUSES, type RunFilter } from "./filter";
 
-/** After so long without a further letter the list is asked for. */
+/** The list is fetched after this long without typing. */
 const TYPING_MS = 300;
 
-export function Filters({ filter, workflows, onChange }: { filter: Filter; workflows: string[]; onChange: (filter: Filter) => void }) {
-  const change = (part: Partial<Filter>) => onChange({ ...filter, ...part, after: "" });
+export function RunFilters({ filter, workflows, onChange }: { filter: RunFilter; workflows: string[]; onChange: (filter: RunFilter) => void }) {
+  const change = (part: Partial<RunFilter>) => onChange({ ...filter, ...part, after: "" });
   const toggle = (status: string) => change({ status: filter.status.includes(status) ? filter.status.filter((one) => one !== status) : [...filter.status, status] });
   return (
-    <search className="filters" aria-label="Narrow the list">
-      <Typed label="Search" placeholder="id, workflow, session" value={filter.text} onTyped={(text) => change({ text })} />
-      <Typed label="Workflow" list={workflows} value={filter.workflow} onTyped={(workflow) => change({ workflow })} />
-      <Typed label="Session" value={filter.session} onTyped={(session) => change({ session })} />
+    <search className="filters" aria-label="Filter the list">
+      <DelayedInput label="Search" placeholder="id, workflow, session" value={filter.text} onTyped={(text) => change({ text })} />
+      <DelayedInput label="Workflow" list={workflows} value={filter.workflow} onTyped={(workflow) => change({ workflow })} />
+      <DelayedInput label="Session" value={filter.session} onTyped={(session) => change({ session })} />
       <label>
         From
         <input type="date" value={filter.since} onChange={(event) => change({ since: event.target.value })} />
@@ -22,12 +22,12 @@ export function Filters({ filter, workflows, onChange }: { filter: Filter; workf
         <input type="date" value={filter.until} onChange={(event) => change({ until: event.target.value })} />
       </label>
       <div className="row" role="group" aria-label="Status">
-        {STATES.map((status) => (
+        {STATUSES.map((status) => (
           <button key={status} type="button" aria-pressed={filter.status.includes(status)} onClick={() => toggle(status)}>
             {status}
           </button>
         ))}
-        {isNarrowed(filter) && (
+        {isFiltered(filter) && (
           <button type="button" onClick={() => change({ status: [], workflow: "", session: "", text: "", since: "", until: "" })}>
             Show all
           </button>
@@ -37,17 +37,17 @@ export function Filters({ filter, workflows, onChange }: { filter: Filter; workf
   );
 }
 
-type TypedProps = { label: string; value: string; placeholder?: string; list?: string[]; onTyped: (text: string) => void };
+type DelayedInputProps = { label: string; value: string; placeholder?: string; list?: string[]; onTyped: (text: string) => void };
 
-/** A text that counts once typing pauses. */
-function Typed({ label, value, placeholder, list, onTyped }: TypedProps) {
+/** A text field that takes effect once typing pauses. */
+function DelayedInput({ label, value, placeholder, list, onTyped }: DelayedInputProps) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
     if (typed === value) return;
     const timer = setTimeout(() => onTyped(typed.trim()), TYPING_MS);
     return () => clearTimeout(timer);
-    // Only what is typed starts the wait.
+    // Only typing starts the delay.
   }, [typed]);
   const names = list && `filter-${label}`;
   return (

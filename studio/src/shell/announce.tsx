@@ -1,12 +1,12 @@
-// What changes without being asked for is also said, for those who do not see it.
+// Announces changes to screen readers.
 import { createContext, useCallback, useContext, useRef, useState, type ReactNode } from "react";
 
-const Say = createContext<(words: string) => void>(() => {});
+const AnnounceContext = createContext<(words: string) => void>(() => {});
 
-/** Several changes at once are said as the last of them. */
+/** Of several changes at once, only the last is announced. */
 const SETTLE_MS = 250;
 
-export function Announced({ children }: { children: ReactNode }) {
+export function Announcer({ children }: { children: ReactNode }) {
   const [words, setWords] = useState("");
   const waiting = useRef<ReturnType<typeof setTimeout>>(undefined);
   const say = useCallback((next: string) => {
@@ -14,16 +14,16 @@ export function Announced({ children }: { children: ReactNode }) {
     waiting.current = setTimeout(() => setWords(next), SETTLE_MS);
   }, []);
   return (
-    <Say.Provider value={say}>
+    <AnnounceContext.Provider value={say}>
       {children}
       <p className="unseen" role="status" aria-live="polite" data-testid="said">
         {words}
       </p>
-    </Say.Provider>
+    </AnnounceContext.Provider>
   );
 }
 
-/** Gives the function that says something aloud. */
-export function useSay(): (words: string) => void {
-  return useContext(Say);
+/** Returns the function that announces a message. */
+export function useAnnounce(): (words: string) => void {
+  return useContext(AnnounceContext);
 }

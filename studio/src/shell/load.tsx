@@ -1,10 +1,10 @@
-// Asking the server and showing that it is asked, what it said, or what went wrong.
+// Loads data from the server and shows its loading, error and result states.
 import { useCallback, useEffect, useState, type ReactNode } from "react";
 import { onToken } from "../api/token";
 
 export type Loaded<T> = { value?: T; wrong?: Error; again: () => void; set: (value: T) => void };
 
-/** Asks once, and again when what it depends on changes or a token was given. */
+/** Loads once, and again when a dependency changes or a token was entered. */
 export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<{ value?: T; wrong?: Error }>({});
   const [turn, setTurn] = useState(0);
@@ -17,14 +17,14 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, on: readonl
       (wrong: Error) => !stop.signal.aborted && setState((before) => ({ ...before, wrong })),
     );
     return () => stop.abort();
-    // What is asked follows from `on`.
+    // The request depends on `on` only.
   }, [...on, turn]);
   useEffect(() => onToken(again), [again]);
   return { ...state, again, set };
 }
 
-/** What went wrong, in the server's words. */
-export function Trouble({ wrong, again }: { wrong: Error; again?: () => void }) {
+/** An error, with the server's message. */
+export function ErrorMessage({ wrong, again }: { wrong: Error; again?: () => void }) {
   return (
     <div className="trouble" role="alert">
       <p>{wrong.message}</p>
@@ -37,9 +37,9 @@ export function Trouble({ wrong, again }: { wrong: Error; again?: () => void }) 
   );
 }
 
-/** Shows what was loaded once it is there. */
-export function Show<T>({ from, children }: { from: Loaded<T>; children: (value: T) => ReactNode }) {
-  if (from.wrong && from.value === undefined) return <Trouble wrong={from.wrong} again={from.again} />;
+/** Shows the result once it is loaded. */
+export function LoadView<T>({ from, children }: { from: Loaded<T>; children: (value: T) => ReactNode }) {
+  if (from.wrong && from.value === undefined) return <ErrorMessage wrong={from.wrong} again={from.again} />;
   if (from.value === undefined) return <p className="quiet">Loading…</p>;
   return <>{children(from.value)}</>;
 }

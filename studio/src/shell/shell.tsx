@@ -1,14 +1,14 @@
-// The frame around every page: where one can go, the theme, the token.
+// The frame around every page: navigation, theme, token prompt.
 import { useEffect, useRef, type ReactNode } from "react";
 import { api } from "../api/client";
 import { Link, to, useRouter, type Route } from "../router";
 import { useLoad } from "./load";
-import { Mishap } from "./mishap";
-import { choose, useTheme, type Theme } from "./theme";
-import { TokenPrompt } from "./token";
-import { useAsked } from "./asked";
+import { ErrorBoundary } from "./error-boundary";
+import { setTheme, useTheme, type Theme } from "./theme";
+import { TokenPrompt } from "./token-prompt";
+import { useQuestionCount } from "./question-count";
 
-const PLACES: { name: string; href: string; pages: Route["page"][] }[] = [
+const PAGES: { name: string; href: string; pages: Route["page"][] }[] = [
   { name: "Workflows", href: to("tools"), pages: ["tools", "tool"] },
   { name: "Runs", href: to("runs"), pages: ["runs", "run", "compare"] },
   { name: "Inbox", href: to("inbox"), pages: ["inbox"] },
@@ -28,29 +28,29 @@ export function Shell({ children }: { children: ReactNode }) {
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        To the content
+        Skip to content
       </a>
       <header className="bar">
         <Link className="name" href={to()}>
           <Mark /> Tramline studio
         </Link>
-        <Places here={route.page} />
+        <Navigation here={route.page} />
         <ThemeSwitch />
       </header>
       <main id="main" ref={main} tabIndex={-1} data-path={path}>
         <TokenPrompt />
-        <Mishap of={path}>{children}</Mishap>
+        <ErrorBoundary of={path}>{children}</ErrorBoundary>
       </main>
     </div>
   );
 }
 
-function Places({ here }: { here: Route["page"] }) {
-  const asked = useAsked();
+function Navigation({ here }: { here: Route["page"] }) {
+  const asked = useQuestionCount();
   return (
     <nav aria-label="Studio">
       <ul>
-        {PLACES.map(({ name, href, pages }) => (
+        {PAGES.map(({ name, href, pages }) => (
           <li key={name}>
             <Link href={href} aria-current={pages.includes(here) ? "page" : undefined}>
               {name}
@@ -76,8 +76,8 @@ function ThemeSwitch() {
       {about.value && <span className="quiet">{about.value.version}</span>}
       <label>
         <span className="unseen">Theme</span>
-        <select value={theme} onChange={(event) => choose(event.target.value as Theme)}>
-          <option value="auto">As the system</option>
+        <select value={theme} onChange={(event) => setTheme(event.target.value as Theme)}>
+          <option value="auto">System</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </select>

@@ -1,43 +1,43 @@
-// Dark or light: what the machine prefers, until somebody says otherwise.
+// Dark or light theme: the system's preference, unless the user chooses otherwise.
 import { useSyncExternalStore } from "react";
 
 export type Theme = "auto" | "light" | "dark";
-type Chosen = { theme: Theme; shown: "light" | "dark" };
+type ThemeState = { theme: Theme; shown: "light" | "dark" };
 
 const KEY = "tramline-theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const heard = new Set<() => void>();
-let now: Chosen = resolved(kept());
+const listeners = new Set<() => void>();
+let now: ThemeState = resolved(storedTheme());
 
-function kept(): Theme {
+function storedTheme(): Theme {
   const found = localStorage.getItem(KEY);
   return found === "light" || found === "dark" ? found : "auto";
 }
 
-function resolved(theme: Theme): Chosen {
+function resolved(theme: Theme): ThemeState {
   const shown = theme === "auto" ? (dark.matches ? "dark" : "light") : theme;
   document.documentElement.dataset["theme"] = shown;
   return { theme, shown };
 }
 
 function update(): void {
-  now = resolved(kept());
-  for (const listener of heard) listener();
+  now = resolved(storedTheme());
+  for (const listener of listeners) listener();
 }
 
 dark.addEventListener("change", update);
 
 function listen(listener: () => void): () => void {
-  heard.add(listener);
-  return () => heard.delete(listener);
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
-export function choose(theme: Theme): void {
+export function setTheme(theme: Theme): void {
   localStorage.setItem(KEY, theme);
   update();
 }
 
-/** The theme that was chosen and what it comes to. */
-export function useTheme(): Chosen {
+/** The chosen theme and the resulting appearance. */
+export function useTheme(): ThemeState {
   return useSyncExternalStore(listen, () => now);
 }

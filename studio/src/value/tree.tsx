@@ -1,16 +1,16 @@
-// A JSON value as a tree that opens where it is clicked. Large values are drawn in parts only.
+// A JSON value as a collapsible tree. Large values are only drawn in part.
 import { useState } from "react";
 import type { Json } from "../api/types";
 
-/** So many members are shown at once, and so many letters of a text. */
+/** The number of members shown at once, and of characters of a text. */
 const MEMBERS_SHOWN = 50;
 const LETTERS_SHOWN = 400;
-/** Values with so many members are open from the beginning; with each level half as many. */
+/** Values with up to this many members start expanded; half as many per level. */
 const OPEN_MEMBERS = 12;
 
 type Props = { value: Json | undefined; name?: string; depth?: number; label?: string };
 
-/** The value of a name, opened as far as is good to read. */
+/** A named value, expanded as far as is readable. */
 export function Tree({ value, label }: { value: Json | undefined; label: string }) {
   return (
     <div className="tree" role="group" aria-label={label}>
@@ -49,7 +49,7 @@ function Text({ name, text }: { name?: string; text: string }) {
       </span>
       {long && (
         <button type="button" className="more" onClick={() => setWhole(!whole)}>
-          {whole ? "less" : `all ${text.length.toLocaleString("en")} letters`}
+          {whole ? "less" : `all ${text.length.toLocaleString("en")} characters`}
         </button>
       )}
     </div>

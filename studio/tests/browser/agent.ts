@@ -1,18 +1,18 @@
-// An agent over standard input and output, beside the studio and over the same data.
+// An agent over stdio, next to the studio and on the same data.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Json } from "../../src/api/types";
 import { BINARY, ROOT } from "./binary";
 
 export type Agent = {
-  /** Calls a tool and gives what it says as data. */
+  /** Calls a tool and returns its reply as data. */
   call: (tool: string, given: { [name: string]: Json }) => Promise<{ [name: string]: Json }>;
   stop: () => Promise<void>;
 };
 
 type Reply = { id?: number; result?: { structuredContent?: { [name: string]: Json } }; error?: { message: string } };
 
-/** Starts a server with these toolsets and shakes hands with it. */
+/** Starts a server with these toolsets and initializes the connection. */
 export async function agent(data: string, toolsets: string): Promise<Agent> {
   const words = ["--data-dir", data, "serve", "--toolsets", toolsets, "--root", ROOT];
   const child = spawn(BINARY, words, { cwd: ROOT, stdio: ["pipe", "pipe", "ignore"], env: { ...process.env, RUST_BACKTRACE: "0" } });

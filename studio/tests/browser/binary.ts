@@ -1,4 +1,4 @@
-// The real binary: `tramline studio` on a free port, over documents and data of its own.
+// Starts the real binary: `tramline studio` on a free port, with its own documents and data.
 import { spawn, type ChildProcess } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,38 +9,38 @@ import type { Json, Run } from "../../src/api/types";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 export const BINARY = process.env["TRAMLINE_BIN"] ?? join(ROOT, "target/debug/tramline");
-/** A machine that is busy needs a while; one that never answers is a failure. */
+/** A busy machine needs a while; a server that never responds is a failure. */
 const START_MS_MAX = 30_000;
-/** A server that does what it is told, for documents that call one. */
+/** A scriptable server, for documents that call one. */
 const UNRULY = join(dirname(BINARY), "unruly");
 
-/** What opens the studios that were given no token beside their key, by origin: behind an address, as typed by hand. */
+/** The credentials of studios that were given no token, by origin: a URL fragment, as typed by hand. */
 export const KEYS = new Map<string, string>();
 
 export type Studio = {
-  /** Where the page is. */
+  /** The URL of the page. */
   url: string;
-  /** The studio's key behind an address, as typed by hand: who opens it answers as a person. */
+  /** The studio's key as a URL fragment, as typed by hand: whoever opens it answers as a person. */
   key: string;
   /** The folder with the copies of the documents. */
   folder: string;
-  /** One request of the API. */
+  /** Sends one request to the API. */
   ask: <R = Json>(method: string, path: string, body?: Json) => Promise<R>;
-  /** Begins a run without the page. */
+  /** Starts a run without the page. */
   start: (tool: string, given: { [name: string]: Json }) => Promise<string>;
-  /** Waits until a run stands as said. */
+  /** Waits until a run has the given status. */
   until: (run: string, status: string) => Promise<Run>;
   stop: () => Promise<void>;
 };
 
-/** Starts the studio over copies of documents, whose paths count from the root of the repository. With a token it takes that too. */
+/** Starts the studio with copies of documents, whose paths are relative to the repository. With a token it accepts that too. */
 export async function studio(documents: string[], token?: string): Promise<Studio> {
-  const { own, given } = await begun(documents, token);
+  const { own, given } = await startStudio(documents, token);
   return given(await exchanged(own));
 }
 
-/** The same for a test of the address itself: `own` is what the operator opens, and `given` takes the key that this gave. */
-export async function begun(documents: string[], token?: string): Promise<{ own: string; given: (key: string) => Studio; stop: () => Promise<void> }> {
+/** The same for tests of the URL itself: `own` is what the operator opens, and `given` accepts the key from it. */
+export async function startStudio(documents: string[], token?: string): Promise<{ own: string; given: (key: string) => Studio; stop: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "studio-test-"));
   const copies = documents.map((path) => {
     cpSync(join(ROOT, path), join(folder, basename(path)));
@@ -57,7 +57,7 @@ export async function begun(documents: string[], token?: string): Promise<{ own:
   return { own, stop, given: (key) => served(own, key, folder, stop, token) };
 }
 
-/** The key, for the one-time code in an address. */
+/** The key for the one-time code in a URL. */
 async function exchanged(own: string): Promise<string> {
   const body = JSON.stringify({ code: new URL(own).hash.replace("#code=", "") });
   const reply = await fetch(new URL("/api/studio/key", own), { method: "POST", headers: { "content-type": "application/json" }, body });
@@ -94,7 +94,7 @@ function served(own: string, shownKey: string, folder: string, stop: () => Promi
   };
 }
 
-/** The operator's own address, as it is printed. */
+/** The operator's URL, as printed. */
 function address(child: ChildProcess): Promise<string> {
   const said: string[] = [];
   return new Promise((done, failed) => {

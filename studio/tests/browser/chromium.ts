@@ -1,11 +1,11 @@
-// A real browser, and the check of a page for those who cannot see it or use no mouse.
+// A real browser, and the accessibility check of a page.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults, ImpactValue } from "axe-core";
 import { join } from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page, type Route } from "playwright-core";
 import { KEYS } from "./binary";
-import { ASSETS, fileOf } from "./served";
+import { ASSETS, fileOf } from "./fake-server";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"];
@@ -16,19 +16,19 @@ export function launch(): Promise<Browser> {
   return chromium.launch(BROWSER);
 }
 
-/** A browser that keeps its history and everything else in a folder. */
+/** A browser that stores its history and profile in a folder. */
 export async function persistent(folder: string): Promise<BrowserContext> {
   const context = await chromium.launchPersistentContext(folder, BROWSER);
   if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
   return context;
 }
 
-/** Takes the page from where it was built, so that the binary need not be built after each change of it. */
+/** Serves the page from its build folder, so that the binary need not be rebuilt after each change. */
 function fromFolder(route: Route): Promise<void> {
   return route.fulfill({ path: join(ASSETS, fileOf(new URL(route.request().url()).pathname)) });
 }
 
-/** A new page whose errors fail the test that asks for `errors`; of a studio with a key of its own, by the operator's address. */
+/** A new page whose errors fail the test that reads `errors`; for a studio with its own key, with the operator's URL. */
 export async function open(browser: Browser, path: string, dark = false): Promise<{ page: Page; errors: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce" });
   if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
@@ -42,7 +42,7 @@ export async function open(browser: Browser, path: string, dark = false): Promis
   return { page, errors };
 }
 
-/** What axe finds that is serious or worse, in words. */
+/** Serious and critical findings of axe, as text. */
 export async function barriers(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const found = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as AxeResults;

@@ -1,4 +1,4 @@
-// Text and graph side by side in the real browser against the real binary: flaws, edits, saving.
+// Text and graph side by side in a real browser against the real binary: flaws, edits, saving.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -29,7 +29,7 @@ async function opened(id: string, dark = false): Promise<{ page: Page; errors: s
   return found;
 }
 
-/** Puts the cursor at the end of the first line that holds the words. */
+/** Puts the cursor at the end of the first line that contains the text. */
 async function cursor(page: Page, words: string): Promise<void> {
   const line = text(page).locator(".cm-line", { hasText: words }).first();
   await line.scrollIntoViewIfNeeded();
@@ -37,7 +37,7 @@ async function cursor(page: Page, words: string): Promise<void> {
   await page.keyboard.press("End");
 }
 
-test("a flaw stands on its line, in the list and on its node, and goes when it is mended", async () => {
+test("a flaw is shown on its line, in the list and on its node, until it is fixed", async () => {
   const { page, errors } = await opened("switch.yaml");
   expect(await barriers(page)).toEqual([]);
   await cursor(page, "next: choose");
@@ -46,7 +46,7 @@ test("a flaw stands on its line, in the list and on its node, and goes when it i
   await page.locator('[data-node="entry"] .flaws').waitFor();
   await page.locator(".cm-lint-marker-error").first().waitFor();
   expect(await barriers(page)).toEqual([]);
-  // The list leads to the line.
+  // The list links to the line.
   await flaws(page).getByRole("button").first().click();
   await page.keyboard.press("End");
   await page.keyboard.press("Backspace");
@@ -56,7 +56,7 @@ test("a flaw stands on its line, in the list and on its node, and goes when it i
   await page.context().close();
 });
 
-test("a node leads to its lines and a line to its node", async () => {
+test("a node selects its lines and a line selects its node", async () => {
   const { page } = await opened("switch.yaml");
   await page.locator('[data-node="abroad"]').click();
   await page.locator(".cm-node-lines", { hasText: "id: abroad" }).waitFor();
@@ -65,7 +65,7 @@ test("a node leads to its lines and a line to its node", async () => {
   await page.context().close();
 });
 
-test("what could stand there is offered while somebody types", async () => {
+test("completions are offered while typing", async () => {
   const { page } = await opened("switch.yaml");
   await cursor(page, "next: parcel");
   for (let at = 0; at < "parcel".length; at++) await page.keyboard.press("Backspace");
@@ -79,7 +79,7 @@ test("what could stand there is offered while somebody types", async () => {
   await page.context().close();
 });
 
-test("an edit in the graph is a small change of the text, and undo takes it back", async () => {
+test("an edit in the graph is a small change of the text, and undo reverts it", async () => {
   const { page } = await opened("switch.yaml");
   const before = readFileSync(file(), "utf8");
   await page.locator('[data-node="parcel"]').click();
@@ -128,7 +128,7 @@ test("nodes are added, connected, filled in, disconnected and removed in the gra
   await page.context().close();
 });
 
-test("a way is drawn with the mouse", async () => {
+test("an edge is drawn with the mouse", async () => {
   const { page } = await opened("switch.yaml");
   const middle = async (place: string) => {
     const box = (await page.locator(place).boundingBox())!;
@@ -146,7 +146,7 @@ test("a way is drawn with the mouse", async () => {
   await page.context().close();
 });
 
-test("a file that changed meanwhile is not overwritten unseen", async () => {
+test("a file that changed meanwhile is not overwritten without asking", async () => {
   const { page } = await opened("switch.yaml");
   const theirs = readFileSync(file(), "utf8").replace("title: Shipping", "title: Sending");
   writeFileSync(file(), theirs);
@@ -162,12 +162,12 @@ test("a file that changed meanwhile is not overwritten unseen", async () => {
   await asked.getByRole("button", { name: "Overwrite the file" }).click();
   await asked.waitFor({ state: "detached" });
   expect(readFileSync(file(), "utf8")).toContain("id: express # quick");
-  // The other way: what the file holds is taken.
+  // The other choice: the file's text replaces the edited one.
   writeFileSync(file(), theirs);
   await cursor(page, "id: express");
   await page.keyboard.type("er");
   await page.getByRole("button", { name: "Save" }).click();
-  await asked.getByRole("button", { name: "Take the file’s text" }).click();
+  await asked.getByRole("button", { name: "Use the file’s text" }).click();
   await text(page).getByText("title: Sending").waitFor();
   await page.context().close();
 });

@@ -1,4 +1,4 @@
-// Workflows as Markdown and procedures are edited in their graphs too, and tools are offered with what they take.
+// Markdown workflows and procedures are edited in their graphs too, and tools are completed with their arguments.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -46,7 +46,7 @@ async function add(page: Page, id: string, kind: string, label: string, what: st
   await form.getByRole("button", { name: /^Add/ }).click();
 }
 
-/** Saves, and gives what the file then holds. */
+/** Saves, and returns the new content of the file. */
 async function saved(page: Page, name: string): Promise<string> {
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("saved", { exact: true }).waitFor();
@@ -85,13 +85,13 @@ test("a step written as Markdown is added, filled in, renamed and removed in the
   await page.context().close();
 });
 
-test("what a document does not write is not changed, and the page says why", async () => {
+test("an implicit node cannot be changed, and the page says why", async () => {
   const { page } = await opened("fallback.pflow.md");
   await node(page, "entry").click();
-  await panel(page).getByText("stands for what a run begins with").waitFor();
+  await panel(page).getByText("it is the start of a run").waitFor();
   expect(await panel(page).getByRole("button", { name: "Remove" }).count()).toBe(0);
   await page.keyboard.press("Delete");
-  await page.getByRole("alert").getByText("does not write the node entry").waitFor();
+  await page.getByRole("alert").getByText("The node entry is implicit").waitFor();
   expect(await barriers(page)).toEqual([]);
   await page.context().close();
 });
@@ -108,7 +108,7 @@ test("the flowchart of a procedure is edited in its graph, and the rest of the f
   await edge(page, "NOTE>SEVERITY").waitFor({ state: "attached" });
   await node(page, "NOTE").click();
   await panel(page).getByLabel("Node to connect to").selectOption("TRIAGE");
-  await panel(page).getByLabel("Label of the way").fill("in a hurry");
+  await panel(page).getByLabel("Edge label").fill("in a hurry");
   await panel(page).getByRole("button", { name: "Connect", exact: true }).click();
   await edge(page, "NOTE>TRIAGE").waitFor({ state: "attached" });
   expect(await barriers(page)).toEqual([]);
@@ -127,7 +127,7 @@ test("the flowchart of a procedure is edited in its graph, and the rest of the f
   await page.context().close();
 });
 
-test("a plan is drawn as a chain, and its steps come and go in their order", async () => {
+test("a plan is drawn as a chain, and its steps are added and removed in order", async () => {
   const { page } = await opened("sequence.json");
   const before = readFileSync(join(tram.folder, "sequence.json"), "utf8");
   await edge(page, "list>read").waitFor({ state: "attached" });
@@ -138,7 +138,7 @@ test("a plan is drawn as a chain, and its steps come and go in their order", asy
   await edge(page, "twice>size").waitFor({ state: "attached" });
   await panel(page).getByLabel("Node to connect to").selectOption("size");
   await panel(page).getByRole("button", { name: "Connect", exact: true }).click();
-  await page.getByRole("alert").getByText("a plan is done in its order").waitFor();
+  await page.getByRole("alert").getByText("a plan runs in list order").waitFor();
   await node(page, "twice").click();
   await page.keyboard.press("Delete");
   await node(page, "twice").waitFor({ state: "detached" });
@@ -146,7 +146,7 @@ test("a plan is drawn as a chain, and its steps come and go in their order", asy
   await page.context().close();
 });
 
-test("a node of a procedure leads to its line and nothing more", async () => {
+test("a node of a procedure selects its line and nothing more", async () => {
   const { page } = await opened("incident.md");
   await node(page, "SEVERITY").click();
   await page.locator(".cm-node-lines", { hasText: "SEVERITY{How bad?}" }).waitFor();
@@ -154,7 +154,7 @@ test("a node of a procedure leads to its line and nothing more", async () => {
   await page.context().close();
 });
 
-test("every tool there is is offered, and what it takes", async () => {
+test("every tool is offered, with its arguments", async () => {
   const { page } = await opened("parallel.yaml");
   await cursor(page, "tool: list-directory");
   for (let at = 0; at < "list-directory".length; at++) await page.keyboard.press("Backspace");

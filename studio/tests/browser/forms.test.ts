@@ -1,9 +1,9 @@
-// A form with every kind of field, with an API made up for it: used by everybody, and nothing secret is kept.
+// A form with every kind of field, with a fake API: all fields work, and no secret is stored.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Tool } from "../../src/api/types";
 import { barriers, launch, open } from "./chromium";
-import { serve } from "./served";
+import { serve } from "./fake-server";
 
 const tool: Tool = {
   name: "everything",
@@ -57,21 +57,21 @@ test("every kind of field can be filled in, and the input is what was typed", as
     await page.getByLabel("sure").selectOption("yes");
     await page.getByLabel(/^city/).fill("Bern");
     await page.getByLabel("zip").fill("30");
-    await page.getByText("does not fit ^\\d{5}$").waitFor();
+    await page.getByText("does not match ^\\d{5}$").waitFor();
     await page.getByRole("button", { name: "Add to tags" }).click();
     await page.getByRole("textbox", { name: "tags 1" }).fill("new");
     const way = page.locator('fieldset[data-pointer="/way"]').first();
-    await way.getByLabel("Form").selectOption("By mail");
+    await way.getByLabel("Variant").selectOption("By mail");
     await way.getByLabel(/^to/).fill("ann@example.org");
     const labels = page.locator('fieldset[data-pointer="/labels"]');
-    await labels.getByPlaceholder("further member").fill("room");
+    await labels.getByPlaceholder("additional member").fill("room");
     await labels.getByRole("button", { name: "Add", exact: true }).click();
     await labels.getByRole("textbox", { name: "room" }).fill("12");
     await page.getByRole("textbox", { name: "other" }).fill('{"a": ');
     expect(await barriers(page)).toEqual([]);
-    // What is no JSON is not sent.
+    // Invalid JSON is not sent.
     await page.getByRole("button", { name: "Run", exact: true }).click();
-    await page.getByText("What is to be JSON is none yet.").waitFor();
+    await page.getByText("A field contains invalid JSON.").waitFor();
     await page.getByRole("textbox", { name: "other" }).fill('{"a": 1}');
     const [request] = await Promise.all([page.waitForRequest(/everything\/runs/), page.getByRole("button", { name: "Run", exact: true }).click()]);
     expect(request.postDataJSON()).toEqual({

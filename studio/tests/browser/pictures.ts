@@ -1,4 +1,4 @@
-// Takes the pictures of the documentation: `cargo xtask studio --pictures`.
+// Takes the screenshots of the documentation: `cargo xtask studio --pictures`.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 async function take(page: Page, name: string): Promise<void> {
   await page.evaluate("document.activeElement?.blur()");
-  // What is drawn by the script is drawn once the browser has nothing else to do.
+  // Canvas content is drawn once the browser is idle.
   await page.evaluate("new Promise((done) => requestIdleCallback(() => requestAnimationFrame(done)))");
   await page.screenshot({ path: join(IMAGES, `${name}.png`) });
   await page.context().close();
@@ -41,17 +41,17 @@ test("a run that waits for an answer", async () => {
   await take(page, "studio-run");
 });
 
-test("why a choice went its way, at night", async () => {
+test("why a switch took its branch, dark", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 400 } });
   await tram.until(run, "completed");
   const { page } = await open(browser, `${tram.url}/runs/${run}`, true);
   await page.locator('[data-node="large"]').click();
-  await page.getByText("Why this way").waitFor();
+  await page.getByText("Why this branch").waitFor();
   await drawn(page);
   await take(page, "studio-why-dark");
 });
 
-test("a run as it stood", async () => {
+test("an earlier state of a run", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 400 } });
   await tram.until(run, "completed");
   const { page } = await open(browser, `${tram.url}/runs/${run}?seq=7`);
@@ -60,7 +60,7 @@ test("a run as it stood", async () => {
   await take(page, "studio-time-travel");
 });
 
-test("a fork and where it came from", async () => {
+test("a fork and its original", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 400 } });
   const { steps } = await tram.until(run, "completed");
   const output = { total: 500, name: "Bea" };
@@ -71,7 +71,7 @@ test("a fork and where it came from", async () => {
   await take(page, "studio-compare");
 });
 
-test("a document beside its graph", async () => {
+test("a document and its graph", async () => {
   const { page } = await open(browser, `${tram.url}/documents/order.yaml`);
   await page.waitForSelector(".node");
   const line = page.locator(".cm-line", { hasText: "id: small" });
@@ -82,7 +82,7 @@ test("a document beside its graph", async () => {
   await take(page, "studio-editor");
 });
 
-test("a walk along a procedure, at night", async () => {
+test("an SOP session, dark", async () => {
   const friend = await agent(join(tram.folder, "data"), "sop");
   const { session_id } = await friend.call("load_graph", { sop_file: "examples/sop/incident/incident.md" });
   await friend.call("todo", { session_id: session_id!, todos: [{ content: "Read the alert", status: "in_progress" }] });

@@ -1,4 +1,4 @@
-// Expressions tried out in the real browser, evaluated by the real binary.
+// The playground in a real browser, evaluated by the real binary.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { studio, type Studio } from "./binary";
@@ -32,7 +32,7 @@ test("an expression and a rule are evaluated over what is typed", async () => {
   await page.context().close();
 });
 
-test("an expression sees a run as it stood", async () => {
+test("an expression sees the earlier state of a run", async () => {
   const run = await tram.start("choose_shipping", { input: { weight_kg: 25 } });
   await tram.until(run, "completed");
   const { page } = await open(browser, `${tram.url}/playground`);
@@ -43,7 +43,7 @@ test("an expression sees a run as it stood", async () => {
   await result.getByText('"freight 25"').first().waitFor();
   await page.locator("code", { hasText: "freight" }).first().waitFor();
   expect(await barriers(page)).toEqual([]);
-  await page.getByLabel("As it stood after event").fill("1");
+  await page.getByLabel("State after event").fill("1");
   await expect.poll(() => result.textContent(), { timeout: 15_000 }).not.toContain("freight 25");
   await page.context().close();
 });

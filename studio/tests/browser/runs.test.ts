@@ -1,4 +1,4 @@
-// A run in the real browser against the real binary: watch, inspect, answer, halt, step, travel, fork.
+// A run in a real browser against the real binary: watch, inspect, answer, halt, step, travel, fork.
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { studio, type Studio } from "./binary";
@@ -24,8 +24,8 @@ async function opened(run: string, more = ""): Promise<{ page: Page; errors: str
   return found;
 }
 
-test("a run lights up as it happens", async () => {
-  // It halts until somebody watches, and then takes a while.
+test("a run is shown live", async () => {
+  // It halts until the page is watching, and then takes a while.
   const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 3000 }, pause_at_start: true });
   const { page, errors } = await opened(run);
   await said(page, "paused");
@@ -40,7 +40,7 @@ test("a run lights up as it happens", async () => {
   expect(await page.locator('[data-edge="look>guess"][data-taken]').count()).toBe(1);
   expect(await page.locator('[data-edge="large>write"][data-taken]').count()).toBe(0);
   await page.getByTestId("said").filter({ hasText: "completed" }).waitFor({ state: "attached" });
-  // Layers are bands, and branches of one layer stand side by side.
+  // Layers are bands, and branches of one layer are next to each other.
   expect(await page.locator(".band").count()).toBeGreaterThan(4);
   const [left, right] = [await page.locator('[data-node="price"]').boundingBox(), await page.locator('[data-node="stock"]').boundingBox()];
   expect(Math.abs(left!.y - right!.y)).toBeLessThan(2);
@@ -49,12 +49,12 @@ test("a run lights up as it happens", async () => {
   await page.context().close();
 });
 
-test("a step is inspected: what went in, what came out, why this way", async () => {
+test("a step is inspected: input, output, why this branch", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann" } });
   await tram.until(run, "completed");
   const { page, errors } = await opened(run);
   await page.locator('[data-node="large"]').click();
-  await page.getByText("Why this way").waitFor();
+  await page.getByText("Why this branch").waitFor();
   const why = page.locator(".why");
   expect(await why.textContent()).toContain("both.total");
   expect(await why.textContent()).toContain("15");
@@ -64,7 +64,7 @@ test("a step is inspected: what went in, what came out, why this way", async () 
   expect(await page.getByRole("group", { name: "Input", exact: true }).textContent()).toContain("no-such-file.txt");
   expect(page.url()).toMatch(/\/steps\/\d+$/);
   expect(await barriers(page)).toEqual([]);
-  // The address alone leads back to it.
+  // The URL alone leads back to it.
   const again = await open(browser, page.url());
   await again.page.getByRole("group", { name: "Error" }).waitFor();
   expect(errors).toEqual([]);
@@ -72,16 +72,16 @@ test("a step is inspected: what went in, what came out, why this way", async () 
   await page.context().close();
 });
 
-test("what went over the wire to a server, and what it complained of", async () => {
+test("the wire messages of a call, and the stderr of its server", async () => {
   const run = await tram.start("complain", { input: {} });
   await tram.until(run, "completed");
   const { page } = await opened(run);
   await page.locator('[data-node="call"]').click();
-  await page.getByText("Request as it was sent").click();
+  await page.getByText("Request as sent").click();
   expect(await page.getByRole("group", { name: "Request" }).textContent()).toContain("tools/call");
-  await page.getByText("Response as it was sent").click();
+  await page.getByText("Response as sent").click();
   expect(await page.getByRole("group", { name: "Response" }).textContent()).toContain("complained");
-  await page.getByText("Standard error of the server").click();
+  await page.getByText("Server stderr").click();
   await page.getByText("unruly: complaint 2").waitFor();
   await page.context().close();
 });
@@ -94,7 +94,7 @@ test("a question is answered on the run's page", async () => {
   const question = page.getByRole("region", { name: "Question" });
   await question.getByRole("region", { name: "The call" }).getByText("write-file").waitFor();
   expect(await question.getByRole("group", { name: "Arguments" }).textContent()).toContain("Ann");
-  // The inspector shows the same for the node that waits.
+  // The inspector shows the same for the waiting node.
   await page.locator('[data-node="write"]').click();
   await page.getByRole("article", { name: "Node write" }).getByRole("region", { name: "The call" }).waitFor();
   await question.getByLabel("Why").fill("known customer");
@@ -104,17 +104,17 @@ test("a question is answered on the run's page", async () => {
   await page.context().close();
 });
 
-test("the debugger halts at a breakpoint, goes by single steps, on, and stops", async () => {
+test("the debugger halts at a breakpoint, steps, continues, and stops", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann" }, pause_at_start: true });
   await tram.until(run, "paused");
   const { page } = await opened(run);
-  // A breakpoint with a condition, by the form.
+  // A breakpoint with a condition, set with the form.
   await page.locator('[data-node="large"]').click();
   const form = page.getByRole("form", { name: "Breakpoint" });
   await form.getByLabel("Only when").fill("both.total > 10");
   await form.getByRole("button", { name: "Set the condition" }).click();
   await page.locator('[data-node="large"] .break[data-on="when"]').waitFor();
-  // Another by a key.
+  // Another one, set with a key.
   await page.locator('[data-node="small"]').click();
   await page.keyboard.press("b");
   await page.locator('[data-node="small"] .break[data-on="always"]').waitFor();
@@ -134,7 +134,7 @@ test("the debugger halts at a breakpoint, goes by single steps, on, and stops", 
   await page.context().close();
 });
 
-test("a run that goes on is paused", async () => {
+test("an active run is paused", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 3_000 }, pause_at_start: true });
   const { page } = await opened(run);
   await page.getByRole("button", { name: "Continue" }).click();
@@ -146,12 +146,12 @@ test("a run that goes on is paused", async () => {
   await page.context().close();
 });
 
-test("time travel shows the run as it stood, plays it, and can be linked to", async () => {
+test("time travel shows earlier states, plays them, and can be linked to", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann" } });
   await tram.until(run, "completed");
   const { page } = await opened(run);
   await status(page, "exit", "succeeded");
-  await page.getByRole("slider", { name: "Place in the journal" }).fill("3");
+  await page.getByRole("slider", { name: "Position in the journal" }).fill("3");
   await status(page, "exit", "idle");
   expect(page.url()).toContain("seq=3");
   await page.getByRole("button", { name: "One event back" }).click();
@@ -164,7 +164,7 @@ test("time travel shows the run as it stood, plays it, and can be linked to", as
   await page.context().close();
 });
 
-test("a fork with another output goes another way, and the two are compared", async () => {
+test("a fork with another output takes another branch, and the two are compared", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann" } });
   await tram.until(run, "completed");
   const { page } = await opened(run);

@@ -1,18 +1,18 @@
-// Size: what is loaded first, five hundred nodes, fifty thousand steps.
+// Size: the initial load, five hundred nodes, fifty thousand steps.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Graph, TimelineStep } from "../../src/api/types";
-import { wide } from "../made";
+import { wide } from "../graphs";
 import { barriers, launch, open } from "./chromium";
-import { ASSETS, serve } from "./served";
+import { ASSETS, serve } from "./fake-server";
 
 const FIRST_LOAD_BYTES_MAX = 400_000;
 const STEPS = 50_000;
 const OPEN_MS_MAX = 2_000;
-/** What the page itself may work for it, whatever else the machine does. */
+/** The time that the page itself may use, whatever else the machine does. */
 const OPEN_WORK_MS_MAX = 1_000;
 const TURNS_MAX = 8;
 
@@ -66,10 +66,10 @@ afterAll(async () => {
   await browser.close();
 });
 
-test("what is loaded first is small", () => {
+test("the initial load is small", () => {
   const index = readFileSync(join(ASSETS, "index.html"), "utf8");
   const names = [...index.matchAll(/(?:src|href)="\/studio\/([^"]+)"/g)].map((found) => found[1]!);
-  // The layout comes with the first graph.
+  // The layout is loaded with the first graph.
   names.push(...readdirSync(join(ASSETS, "assets")).filter((name) => name.startsWith("layout-worker") && name.endsWith(".js")).map((name) => `assets/${name}`));
   const bytes = names.map((name) => gzipSync(readFileSync(join(ASSETS, name))).length).reduce((sum, one) => sum + one, 0);
   console.log(`first load: ${bytes} bytes compressed, of ${names.length} files`);
@@ -81,7 +81,7 @@ test("five hundred nodes are drawn where they are seen, and panning is smooth", 
   const { page, errors } = await open(browser, `${served.url}/runs/run_big`);
   await page.waitForSelector(".node");
   expect(await page.locator(".graph").getAttribute("data-nodes")).toBe("500");
-  // Zoomed in, only what is in view is there at all.
+  // When zoomed in, only visible nodes are rendered.
   for (let turn = 0; turn < 12; turn++) await page.getByRole("button", { name: "Zoom in", exact: true }).click();
   await page.waitForFunction(() => document.querySelectorAll(".node").length < 200);
   const box = (await page.locator(".graph").boundingBox())!;
@@ -112,7 +112,7 @@ test("five hundred nodes are drawn where they are seen, and panning is smooth", 
 });
 
 test("fifty thousand steps open in under two seconds", async () => {
-  // What else this machine does makes single figures larger, never smaller: the best one counts.
+  // Other load makes single measurements larger, never smaller: the best one counts.
   const took: number[] = [];
   let worked = 0;
   for (let turn = 0; turn < TURNS_MAX && !(Math.min(...took) < OPEN_MS_MAX); turn++) {
@@ -132,7 +132,7 @@ test("fifty thousand steps open in under two seconds", async () => {
   expect(Math.min(...took)).toBeLessThan(OPEN_MS_MAX);
 });
 
-test("fifty thousand steps are drawn in part and walked by keys", async () => {
+test("fifty thousand steps are drawn in part and navigated by keys", async () => {
   const { page } = await open(browser, `${served.url}/runs/run_big`);
   await page.getByText("50,000 steps", { exact: true }).waitFor();
   const bars = Number(await page.locator("canvas").getAttribute("data-bars"));

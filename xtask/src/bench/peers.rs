@@ -1,7 +1,8 @@
-//! `cargo xtask bench peers`: Tramline and its peers at the same work in one run, and the page that tells of it.
+//! `cargo xtask bench peers`: runs Tramline and its peers at the same work, and writes the page of
+//! results.
 //!
-//! The peers come from their registries, at the versions that are named here. What was measured is kept as
-//! data, and `docs/benchmarks.md` is made of that: no figure on it is typed by hand.
+//! The peers come from their registries, at the versions named here. Measurements are stored as
+//! data, and `docs/benchmarks.md` is generated from that: no figure on it is typed by hand.
 
 use crate::{paths, shell};
 use anyhow::{Context, Result, bail};
@@ -14,9 +15,9 @@ mod install;
 mod machine;
 mod page;
 
-/// What was asked for.
+/// The parsed options.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wish {
+struct PeersOptions {
     quick: bool,
     render: bool,
     n8n: bool,
@@ -25,7 +26,7 @@ struct Wish {
 
 /// Installs, builds, measures and writes the page.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let wish = wish(arguments)?;
+    let wish = parse_options(arguments)?;
     let bench = paths::target().join("bench");
     let kept = bench.join("peers.json");
     if !wish.render {
@@ -35,18 +36,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let found = measure(&bench, &wish, versions)?;
         std::fs::write(&kept, serde_json::to_string_pretty(&found)?)?;
     }
-    let found = paths::read(&kept).context("nothing was measured yet; leave --render out")?;
+    let found =
+        paths::read(&kept).context("nothing has been measured yet; run it without --render")?;
     let found: Value = serde_json::from_str(&found)?;
     println!("{}", page::verdict(&found));
     if wish.only.is_some() {
-        println!("only a part was measured: the page stays as it is");
+        println!("only a part was measured, so the page is unchanged");
         return Ok(());
     }
     write(&found)
 }
 
-fn wish(arguments: &[String]) -> Result<Wish> {
-    let mut wish = Wish::default();
+fn parse_options(arguments: &[String]) -> Result<PeersOptions> {
+    let mut wish = PeersOptions::default();
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -62,14 +64,15 @@ fn wish(arguments: &[String]) -> Result<Wish> {
                 );
             }
             _ => {
-                bail!("`{argument}` is not known here; --quick, --only 1,3, --n8n and --render are")
+                bail!("unknown argument `{argument}`; use --quick, --only 1,3, --n8n or --render")
             }
         }
     }
     Ok(wish)
 }
 
-/// One by one: built together they would share features, and the binary be another one.
+/// Built one by one: built together they would share features, and the binary would not be the
+/// shipped one.
 fn build() -> Result<()> {
     for what in [
         "--package tramline",
@@ -82,7 +85,7 @@ fn build() -> Result<()> {
     Ok(())
 }
 
-fn measure(bench: &Path, wish: &Wish, versions: Value) -> Result<Value> {
+fn measure(bench: &Path, wish: &PeersOptions, versions: Value) -> Result<Value> {
     let machine = machine::describe(bench);
     let mut command = Command::new(paths::target().join("release/tramline-bench-peers"));
     command.arg("--peers").arg(bench);
@@ -100,7 +103,7 @@ fn measure(bench: &Path, wish: &Wish, versions: Value) -> Result<Value> {
         .stderr(Stdio::inherit())
         .output()?;
     if !done.status.success() {
-        bail!("the measuring ended with {}", done.status);
+        bail!("the benchmark ended with {}", done.status);
     }
     let mut found: Value = serde_json::from_slice(&done.stdout)?;
     found["machine"] = machine;
@@ -109,7 +112,7 @@ fn measure(bench: &Path, wish: &Wish, versions: Value) -> Result<Value> {
     Ok(found)
 }
 
-/// Writes the page and its picture.
+/// Writes the page and its chart.
 fn write(found: &Value) -> Result<()> {
     let docs = paths::root().join("docs");
     let picture: PathBuf = docs.join("images/benchmarks.svg");
@@ -126,13 +129,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_read() {
+    fn options_are_parsed() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let given = wish(&words("--quick --only 1,3")).unwrap();
+        let given = parse_options(&words("--quick --only 1,3")).unwrap();
         assert_eq!(given.only.as_deref(), Some("1,3"));
         assert!(given.quick && !given.render);
         for bad in ["--only", "--slow"] {
-            assert!(wish(&words(bad)).is_err(), "{bad}");
+            assert!(parse_options(&words(bad)).is_err(), "{bad}");
         }
     }
 }

@@ -1,60 +1,60 @@
-//! `cargo xtask soak expr`: generated expressions must end here as they end in the reference, and
-//! damaged ones must end in bounded time and memory.
+//! `cargo xtask soak expr`: generated expressions must have the same outcome as in the reference,
+//! and damaged ones must end in bounded time and memory.
 
 use crate::{paths, shell};
 use anyhow::{Context, Result, bail, ensure};
-use compare::{Outcome, Tally};
-use generate::{Case, Dice};
+use compare::{ComparisonTally, EvalOutcome};
+use generate::{ExprCase, ExprGenerator};
 use serde_json::json;
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use watch::{Answer, Patience};
+use supervise::{CaseAnswer, Timeouts};
 
 mod compare;
 mod damage;
 mod generate;
+mod supervise;
 mod templates;
-mod watch;
 
-/// How many expressions are compared.
+/// Number of expressions that are compared.
 const EXPRESSIONS: u64 = 20_000;
-/// How many damaged expressions are run.
+/// Number of damaged expressions that are run.
 const MUTATIONS: u64 = 100_000;
-/// The seed when none is given, so that a run can be compared with the one before.
+/// The default seed, so that a run can be compared with the one before.
 const SEED: u64 = 1;
-/// The share of generated expressions that must end as in the reference.
+/// The share of generated expressions that must have the same outcome as in the reference.
 const SHARE_MIN: f64 = 0.995;
-/// How long one case may take before its program is ended. Both stop by themselves after two
-/// seconds, where they can.
+/// How long one case may take before its program is killed. Both programs stop by themselves after
+/// two seconds, if they can.
 const PER_CASE: Duration = Duration::from_secs(10);
-/// How long the comparison may take in all.
+/// How long the whole comparison may take.
 const IN_ALL: Duration = Duration::from_mins(10);
-/// What is printed of each group of differences.
+/// Examples printed per group of differences.
 const SHOWN_PER_GROUP: usize = 3;
-/// What is printed of the differences that nobody has explained.
+/// Examples printed of the unexplained differences.
 const SHOWN_UNEXPLAINED: usize = 40;
 
-/// What was asked for.
+/// The parsed options.
 #[derive(Debug, PartialEq, Eq)]
-struct Wish {
+struct ExprSoakOptions {
     expressions: u64,
     mutations: u64,
     seed: u64,
 }
 
-/// Compares, then damages.
+/// Compares, then runs damaged expressions.
 pub(super) fn run(arguments: &[String]) -> Result<()> {
-    let wish = wish(arguments)?;
+    let wish = parse_options(arguments)?;
     let begun = Instant::now();
-    let shares = compared(&wish);
+    let shares = compare_all(&wish);
     let damaged = damage::run(wish.mutations, wish.seed);
     println!("{:>6} seconds", begun.elapsed().as_secs());
     shares.and(damaged)
 }
 
-fn wish(arguments: &[String]) -> Result<Wish> {
-    let mut wish = Wish {
+fn parse_options(arguments: &[String]) -> Result<ExprSoakOptions> {
+    let mut wish = ExprSoakOptions {
         expressions: EXPRESSIONS,
         mutations: MUTATIONS,
         seed: SEED,
@@ -65,7 +65,7 @@ fn wish(arguments: &[String]) -> Result<Wish> {
             "--expressions" => &mut wish.expressions,
             "--mutations" => &mut wish.mutations,
             "--seed" => &mut wish.seed,
-            _ => bail!("`{argument}` is not known here; --expressions, --mutations, --seed are"),
+            _ => bail!("unknown argument `{argument}`; use --expressions, --mutations or --seed"),
         };
         let text = arguments
             .next()
@@ -77,7 +77,7 @@ fn wish(arguments: &[String]) -> Result<Wish> {
     Ok(wish)
 }
 
-fn compared(wish: &Wish) -> Result<()> {
+fn compare_all(wish: &ExprSoakOptions) -> Result<()> {
     if wish.expressions == 0 {
         return Ok(());
     }
@@ -86,20 +86,20 @@ fn compared(wish: &Wish) -> Result<()> {
     let modules = paths::tools().join("node_modules");
     ensure!(
         modules.join("jsonata").is_dir(),
-        "the npm package jsonata is not in {}; `cargo xtask setup` brings it",
+        "the npm package jsonata is not in {}; `cargo xtask setup` installs it",
         modules.display()
     );
     let dir = paths::target().join("soak/expr");
-    fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
-    let mut dice = Dice(wish.seed);
-    let cases: Vec<Case> = (0..wish.expressions).map(|_| dice.case()).collect();
+    fs::create_dir_all(&dir).with_context(|| format!("creating {}", dir.display()))?;
+    let mut dice = ExprGenerator(wish.seed);
+    let cases: Vec<ExprCase> = (0..wish.expressions).map(|_| dice.case()).collect();
     let lines: Vec<String> = cases
         .iter()
         .map(|case| json!({ "expr": case.source, "input": case.input }).to_string())
         .collect();
     let asked = dir.join("cases.jsonl");
     fs::write(&asked, lines.join("\n") + "\n")?;
-    let patience = Patience {
+    let patience = Timeouts {
         per_case: PER_CASE,
         until: Instant::now() + IN_ALL,
     };
@@ -108,7 +108,7 @@ fn compared(wish: &Wish) -> Result<()> {
         command.arg(skip.to_string());
         command
     };
-    let ours = watch::answers(ours, &asked, cases.len(), patience)?;
+    let ours = supervise::answers(ours, &asked, cases.len(), patience)?;
     let reference = |skip: usize| {
         let mut command = Command::new("node");
         command
@@ -117,14 +117,14 @@ fn compared(wish: &Wish) -> Result<()> {
             .env("NODE_PATH", &modules);
         command
     };
-    let reference = watch::answers(reference, &asked, cases.len(), patience)?;
-    let mut tally = Tally::default();
+    let reference = supervise::answers(reference, &asked, cases.len(), patience)?;
+    let mut tally = ComparisonTally::default();
     let mut violations = 0;
     for ((case, ours), reference) in cases.iter().zip(&ours).zip(&reference) {
         let why = match ours {
-            Answer::Line(_) => None,
-            Answer::Late => Some("takes too long here"),
-            Answer::Died => Some("brings our program down"),
+            CaseAnswer::Line(_) => None,
+            CaseAnswer::TimedOut => Some("takes too long here"),
+            CaseAnswer::Exited => Some("crashes our program"),
         };
         if let Some(why) = why {
             violations += 1;
@@ -137,17 +137,17 @@ fn compared(wish: &Wish) -> Result<()> {
     ensure!(violations == 0, "{violations} cases did not end here");
     ensure!(
         tally.share() >= SHARE_MIN,
-        "{:.3} % end as in the reference, {} % should",
+        "{:.3} % have the outcome of the reference, {} % are required",
         tally.share() * 100.0,
         SHARE_MIN * 100.0
     );
     Ok(())
 }
 
-fn outcome(answer: &Answer) -> Result<Outcome> {
+fn outcome(answer: &CaseAnswer) -> Result<EvalOutcome> {
     match answer {
-        Answer::Line(line) => Outcome::read(line),
-        Answer::Late | Answer::Died => Ok(Outcome::GaveUp),
+        CaseAnswer::Line(line) => EvalOutcome::read(line),
+        CaseAnswer::TimedOut | CaseAnswer::Exited => Ok(EvalOutcome::GaveUp),
     }
 }
 
@@ -156,13 +156,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_read() {
+    fn options_are_parsed() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let given = wish(&words("--expressions 5 --seed 7")).unwrap();
+        let given = parse_options(&words("--expressions 5 --seed 7")).unwrap();
         assert_eq!((given.expressions, given.seed), (5, 7));
-        assert_eq!(wish(&[]).unwrap().mutations, MUTATIONS);
+        assert_eq!(parse_options(&[]).unwrap().mutations, MUTATIONS);
         for bad in ["--expressions", "--seed x", "--slow"] {
-            assert!(wish(&words(bad)).is_err(), "{bad}");
+            assert!(parse_options(&words(bad)).is_err(), "{bad}");
         }
     }
 }

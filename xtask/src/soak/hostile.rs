@@ -1,28 +1,28 @@
-//! `cargo xtask soak hostile`: malicious servers, documents, pages, clients and agents against the
-//! real program for a given time.
+//! `cargo xtask soak hostile`: malicious servers, documents, web pages, clients and agents against
+//! the real program for a given time.
 
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tramline_unruly::soak::hostile::{HostileSettings, hostile};
 
-/// How long it takes if nothing is said.
+/// Minutes by default.
 const MINUTES: u64 = 10;
 
-/// What was asked for.
+/// The parsed options.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Options {
+struct HostileOptions {
     minutes: Option<u64>,
     seed: Option<u64>,
     only: Option<String>,
-    /// A program that is there already instead of one that is built here.
+    /// An existing program to use instead of building one.
     program: Option<PathBuf>,
     json: bool,
     debug: bool,
 }
 
-fn options(arguments: &[String]) -> Result<Options> {
-    let mut options = Options::default();
+fn parse_options(arguments: &[String]) -> Result<HostileOptions> {
+    let mut options = HostileOptions::default();
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let mut text = || {
@@ -42,16 +42,16 @@ fn options(arguments: &[String]) -> Result<Options> {
             "--json" => options.json = true,
             "--debug" => options.debug = true,
             _ => bail!(
-                "`{argument}` is not known here; --minutes, --seed, --only, --program, --json and --debug are"
+                "unknown argument `{argument}`; use --minutes, --seed, --only, --program, --json or --debug"
             ),
         }
     }
     Ok(options)
 }
 
-/// Runs it and prints how it went; violations are an error.
+/// Runs the soak and prints its report; violations are an error.
 pub(super) fn run(arguments: &[String]) -> Result<()> {
-    let options = options(arguments)?;
+    let options = parse_options(arguments)?;
     let (target, built) = match &options.program {
         Some(_) => (crate::paths::target(), crate::paths::target().join("debug")),
         None => super::build(options.debug)?,
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &[String]) -> Result<()> {
         seed,
         is_small: minutes == 0,
         only: options.only,
-        tell: |line| eprintln!("{line}"),
+        on_progress: |line| eprintln!("{line}"),
     };
     let report = hostile(&settings)?;
     match options.json {
@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &[String]) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{} violations; what they left is in {}, `--seed {seed}` makes the same attacks again",
+        "{} violations; their data is in {}; `--seed {seed}` repeats the same attacks",
         report.violations.len(),
         settings.dir.display()
     )
@@ -93,8 +93,9 @@ mod tests {
     #[test]
     fn options_are_read() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let given = options(&words("--minutes 5 --seed 7 --only page: --json --debug")).unwrap();
-        let wanted = Options {
+        let given =
+            parse_options(&words("--minutes 5 --seed 7 --only page: --json --debug")).unwrap();
+        let wanted = HostileOptions {
             minutes: Some(5),
             seed: Some(7),
             only: Some("page:".to_owned()),
@@ -104,7 +105,7 @@ mod tests {
         };
         assert_eq!(given, wanted);
         for bad in ["--minutes", "--minutes many", "--slow"] {
-            assert!(options(&words(bad)).is_err(), "{bad}");
+            assert!(parse_options(&words(bad)).is_err(), "{bad}");
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Known vulnerabilities: the lock file against a copy of the RustSec advisory database.
+//! Known vulnerabilities: checks the lock file against a copy of the RustSec advisory database.
 //!
-//! The database is a directory with a file per advisory, `crates/NAME/RUSTSEC-….md`, whose first block is
-//! TOML. It is read from `$TRAMLINE_ADVISORIES` or from `advisory-db` among the tools. Where there is none
-//! nothing was checked, and that is said loudly; it is no failure, since not every machine reaches one.
+//! The database is a directory with a file per advisory, `crates/NAME/RUSTSEC-….md`, whose first
+//! block is TOML. It is read from `$TRAMLINE_ADVISORIES` or from `advisory-db` in the tools
+//! directory. If there is none, nothing is checked and a prominent warning is printed; that is not
+//! an error, since not every machine can reach one.
 
 use crate::paths;
 use anyhow::{Context, Result, bail};
@@ -11,18 +12,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A copy that is older has missed too much, in days.
+/// Age of a copy, in days, beyond which a warning is printed.
 const AGE_DAYS_MAX: u64 = 30;
 
-/// What an advisory says of the crates here.
+/// An advisory that applies to a crate here.
 #[derive(Debug, PartialEq, Eq)]
-struct Hit {
-    /// Whether it is only for information: a crate without a maintainer, a remark.
-    is_note: bool,
+struct AdvisoryHit {
+    /// Whether it is only informational, such as an unmaintained crate.
+    is_informational: bool,
     text: String,
 }
 
-/// Holds the lock file against the database, if there is one.
+/// Checks the lock file against the database, if there is one.
 pub(super) fn check(root: &Path) -> Result<()> {
     let (place, is_named) = match std::env::var_os("TRAMLINE_ADVISORIES") {
         Some(path) => (PathBuf::from(path), true),
@@ -31,13 +32,13 @@ pub(super) fn check(root: &Path) -> Result<()> {
     if !place.join("crates").is_dir() {
         if is_named {
             bail!(
-                "TRAMLINE_ADVISORIES: there is no advisory database in {}",
+                "TRAMLINE_ADVISORIES: no advisory database in {}",
                 place.display()
             );
         }
         println!(
             "ADVISORIES WERE NOT CHECKED: there is no copy of the advisory database in {}.\n\
-             Put a checkout of https://github.com/rustsec/advisory-db there, or name one with TRAMLINE_ADVISORIES.",
+             Clone https://github.com/rustsec/advisory-db to that path, or set TRAMLINE_ADVISORIES to a clone.",
             place.display()
         );
         return Ok(());
@@ -47,7 +48,11 @@ pub(super) fn check(root: &Path) -> Result<()> {
     for hit in &found {
         println!(
             "{}: {}",
-            if hit.is_note { "note" } else { "vulnerable" },
+            if hit.is_informational {
+                "note"
+            } else {
+                "vulnerable"
+            },
             hit.text
         );
     }
@@ -57,7 +62,7 @@ pub(super) fn check(root: &Path) -> Result<()> {
             place.display()
         );
     }
-    match found.iter().filter(|hit| !hit.is_note).count() {
+    match found.iter().filter(|hit| !hit.is_informational).count() {
         0 => {
             println!("no known vulnerability in Cargo.lock");
             Ok(())
@@ -66,7 +71,7 @@ pub(super) fn check(root: &Path) -> Result<()> {
     }
 }
 
-/// How many days ago the newest directory of crates was changed.
+/// Days since the newest directory of crates was changed.
 fn age(place: &Path) -> Option<u64> {
     let entries = fs::read_dir(place.join("crates")).ok()?;
     let times = entries
@@ -76,7 +81,7 @@ fn age(place: &Path) -> Option<u64> {
     Some(age.as_secs() / 86_400)
 }
 
-fn hits(lock: &str, place: &Path) -> Result<Vec<Hit>> {
+fn hits(lock: &str, place: &Path) -> Result<Vec<AdvisoryHit>> {
     let lock: toml::Table = lock.parse().context("reading Cargo.lock")?;
     let packages = lock.get("package").and_then(toml::Value::as_array);
     let mut found = Vec::new();
@@ -96,8 +101,8 @@ fn hits(lock: &str, place: &Path) -> Result<Vec<Hit>> {
     Ok(found)
 }
 
-/// What an advisory says of a version; nothing if it is not about it.
-fn hit(advisory: &str, name: &str, version: &Version) -> Result<Option<Hit>> {
+/// Applies an advisory to a version; `None` if it does not affect it.
+fn hit(advisory: &str, name: &str, version: &Version) -> Result<Option<AdvisoryHit>> {
     let block = advisory
         .split_once("```toml")
         .and_then(|(_, rest)| rest.split_once("```"));
@@ -125,8 +130,8 @@ fn hit(advisory: &str, name: &str, version: &Version) -> Result<Option<Hit>> {
         .lines()
         .find_map(|line| line.strip_prefix("# "))
         .unwrap_or_default();
-    Ok(Some(Hit {
-        is_note: matches!(text("informational"), Some("unmaintained" | "notice")),
+    Ok(Some(AdvisoryHit {
+        is_informational: matches!(text("informational"), Some("unmaintained" | "notice")),
         text: format!(
             "{name} {version}: {}, {title}",
             text("id").unwrap_or_default()
@@ -149,11 +154,11 @@ mod tests {
         };
         let found = about(ADVISORY, "1.2.2").unwrap();
         assert_eq!(found.text, "leaky 1.2.2: RUSTSEC-2030-0001, It leaks");
-        assert!(!found.is_note);
+        assert!(!found.is_informational);
         assert_eq!(about(ADVISORY, "1.2.3"), None);
         assert_eq!(about(ADVISORY, "0.9.0"), None);
         let note = ADVISORY.replace("package =", "informational = \"unmaintained\"\npackage =");
-        assert!(about(&note, "1.2.2").unwrap().is_note);
+        assert!(about(&note, "1.2.2").unwrap().is_informational);
         let withdrawn = ADVISORY.replace("package =", "withdrawn = \"2030-02-01\"\npackage =");
         assert_eq!(about(&withdrawn, "1.2.2"), None);
         assert!(hit("no TOML at all", "leaky", &Version::new(1, 0, 0)).is_err());

@@ -1,4 +1,5 @@
-//! The tables of docs/supply-chain.md: native code, build scripts and macros, as the lock file has them.
+//! The tables of docs/supply-chain.md: native code, build scripts and procedural macros, from the
+//! lock file.
 
 use super::tree::{self, Crate, Tree};
 use crate::paths;
@@ -7,13 +8,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The platform that the tables are for, wherever they are written.
+/// The platform of the tables, wherever they are generated.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 const PAGE: &str = "docs/supply-chain.md";
 const BEGIN: &str = "<!-- written by `cargo xtask supply-chain` -->";
 const END: &str = "<!-- end -->";
 
-/// Why each crate with native code is there, and how it is kept up to date.
+/// Why each crate with native code is used, and how it is updated.
 const NATIVE: [(&str, &str, &str); 2] = [
     (
         "libsqlite3-sys",
@@ -27,26 +28,26 @@ const NATIVE: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// What is wrong with the page; nothing if it is as it would be written.
+/// Problems with the page; empty if it is current.
 pub(crate) fn stale(root: &Path) -> Result<Vec<String>> {
     let text = paths::read(&root.join(PAGE))?;
     let tree = tree::read(PLATFORM)?;
     let mut wrong = unexplained(&tree);
-    if wrong.is_empty() && filled(&text, &tree)? != text {
-        wrong.push("is stale: `cargo xtask supply-chain` writes it".to_owned());
+    if wrong.is_empty() && with_tables(&text, &tree)? != text {
+        wrong.push("is stale: run `cargo xtask supply-chain`".to_owned());
     }
     Ok(wrong)
 }
 
 pub(super) fn write(root: &Path) -> Result<()> {
     let path = root.join(PAGE);
-    let text = filled(&paths::read(&path)?, &tree::read(PLATFORM)?)?;
+    let text = with_tables(&paths::read(&path)?, &tree::read(PLATFORM)?)?;
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
 }
 
 fn unexplained(tree: &Tree) -> Vec<String> {
     let explained: BTreeSet<&str> = NATIVE.iter().map(|(name, _, _)| *name).collect();
-    let native: BTreeSet<&str> = chosen(tree, |one| one.is_native)
+    let native: BTreeSet<&str> = third_party(tree, |one| one.is_native)
         .map(|one| one.name.as_str())
         .collect();
     let missing = native.difference(&explained);
@@ -59,24 +60,26 @@ fn unexplained(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
-/// Crates from elsewhere that fit, in the order of their names.
-fn chosen(tree: &Tree, fits: impl Fn(&Crate) -> bool) -> impl Iterator<Item = &Crate> {
+/// Third-party crates that match, sorted by name.
+fn third_party(tree: &Tree, fits: impl Fn(&Crate) -> bool) -> impl Iterator<Item = &Crate> {
     tree.crates
         .values()
         .filter(move |one| one.checksum.is_some() && fits(one))
 }
 
-fn filled(text: &str, tree: &Tree) -> Result<String> {
+fn with_tables(text: &str, tree: &Tree) -> Result<String> {
     let (before, rest) = text
         .split_once(BEGIN)
-        .context("no beginning of the tables")?;
-    let (_, after) = rest.split_once(END).context("no end of the tables")?;
+        .context("no begin marker of the tables")?;
+    let (_, after) = rest
+        .split_once(END)
+        .context("no end marker of the tables")?;
     Ok(format!("{before}{BEGIN}\n\n{}\n{END}{after}", tables(tree)))
 }
 
 fn tables(tree: &Tree) -> String {
     let mut text = "### Native code\n\n| crate | version | what and why | how it is updated |\n|---|---|---|---|\n".to_owned();
-    for one in chosen(tree, |one| one.is_native) {
+    for one in third_party(tree, |one| one.is_native) {
         let about = NATIVE.iter().find(|(name, _, _)| *name == one.name);
         let (what, updated) = about.map_or(("", ""), |(_, what, updated)| (*what, *updated));
         let bundled =
@@ -87,7 +90,7 @@ fn tables(tree: &Tree) -> String {
         );
     }
     let names = |fits: fn(&Crate) -> bool| {
-        let names: BTreeSet<String> = chosen(tree, fits)
+        let names: BTreeSet<String> = third_party(tree, fits)
             .map(|one| format!("`{}`", one.name))
             .collect();
         (

@@ -1,10 +1,11 @@
-//! The bill of materials: CycloneDX 1.5, the same bytes for the same lock file and platform.
+//! The bill of materials: CycloneDX 1.5, byte-identical for the same lock file and platform.
 
 use super::tree::{Crate, Tree};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// The tree as a bill of materials. It has no time and no serial number, so that it can be compared.
+/// The dependency tree as a bill of materials. It has no timestamp and no serial number, so that it
+/// can be compared.
 pub(super) fn bill(tree: &Tree, target: &str) -> Result<Value> {
     let root = tree.crates.get(&tree.root).context("no root")?;
     let others = tree.crates.iter().filter(|(key, _)| **key != tree.root);
@@ -41,7 +42,7 @@ fn component(one: &Crate, kind: &str) -> Value {
         "bom-ref": purl(one),
         "name": one.name,
         "version": one.version,
-        // What is only used to build is not in the binary.
+        // Build-time dependencies are not in the binary.
         "scope": if one.is_linked { "required" } else { "excluded" },
         "purl": purl(one),
     });
@@ -63,7 +64,7 @@ fn expression(license: &str) -> String {
     parts.join(" OR ")
 }
 
-/// The package's address: what is not plain in it is escaped.
+/// The package URL, percent-encoded.
 fn purl(one: &Crate) -> String {
     let escaped = |text: &str| -> String {
         text.bytes()
@@ -95,7 +96,7 @@ mod tests {
         !name.is_empty() && !version.is_empty() && name.chars().chain(version.chars()).all(plain)
     }
 
-    /// What the specification requires of a component, and that it can be found by its reference.
+    /// Checks what the specification requires of a component, and that its reference is unique.
     fn check_component(component: &Value, refs: &mut BTreeSet<String>) {
         let text = |name: &str| component[name].as_str().unwrap_or_default();
         assert!(
@@ -145,7 +146,7 @@ mod tests {
         for dependency in bill["dependencies"].as_array().unwrap() {
             let on = dependency["dependsOn"].as_array().unwrap().iter();
             for name in on.chain([&dependency["ref"]]) {
-                assert!(refs.contains(name.as_str().unwrap()), "{name} is not there");
+                assert!(refs.contains(name.as_str().unwrap()), "{name} is missing");
             }
         }
         let has = |name: &str, scope: &str| {
@@ -156,7 +157,7 @@ mod tests {
         assert!(has("cc", "excluded") && has("serde_derive", "excluded"));
         assert!(
             !has("tempfile", "required"),
-            "what only tests use is not in the binary"
+            "test dependencies are not in the binary"
         );
     }
 

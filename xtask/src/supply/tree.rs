@@ -1,4 +1,4 @@
-//! The tree of crates behind the binary, as cargo resolves it.
+//! The dependency tree of the binary, as cargo resolves it.
 
 use crate::{paths, shell};
 use anyhow::{Context, Result, bail};
@@ -16,32 +16,32 @@ pub(super) struct Crate {
     pub(super) version: String,
     pub(super) license: String,
     pub(super) repository: Option<String>,
-    /// The sum of its archive; ours have none.
+    /// The checksum of its archive; our own crates have none.
     pub(super) checksum: Option<String>,
-    /// Whether it is linked into the binary, and not only used to build it.
+    /// Whether it is linked into the binary, not only used to build it.
     pub(super) is_linked: bool,
     pub(super) has_build_script: bool,
     pub(super) is_macro: bool,
     /// Whether it compiles C or assembler.
     pub(super) is_native: bool,
-    /// Where its manifest lies.
+    /// The path of its manifest.
     pub(super) manifest: String,
-    /// What it depends on, by key.
+    /// Its dependencies, by key.
     pub(super) dependencies: BTreeSet<String>,
 }
 
-/// All crates, by `name version`; the first is the binary's own.
+/// All crates, by `name version`; `root` is the binary's own.
 pub(super) struct Tree {
     pub(super) root: String,
     pub(super) crates: BTreeMap<String, Crate>,
 }
 
-/// The platform that is built for here.
+/// The host platform.
 pub(super) fn host() -> Result<String> {
     let output = std::process::Command::new("rustc").arg("-vV").output()?;
     let text = String::from_utf8(output.stdout)?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc names no host")?.to_owned())
+    Ok(host.context("rustc did not print its host")?.to_owned())
 }
 
 /// Reads the tree for a platform.
@@ -87,13 +87,13 @@ fn resolve(metadata: &Value, sums: &BTreeMap<String, String>) -> Result<Tree> {
         .iter()
         .find(|(_, package)| package["name"] == ROOT)
         .map(|(id, _)| id.clone())
-        .context("the binary's package is not there")?;
+        .context("the binary's package is missing from cargo metadata")?;
     let key = |id: &String| {
         let package = packages.get(id).copied().unwrap_or(&Value::Null);
         format!("{} {}", text(&package["name"]), text(&package["version"]))
     };
     let mut crates: BTreeMap<String, Crate> = BTreeMap::new();
-    // Linked crates first: what is both linked and used to build counts as linked.
+    // A crate that is both linked and used to build counts as linked.
     let mut open = vec![(root.clone(), true)];
     let mut seen = BTreeSet::new();
     while let Some((id, is_linked)) = open.pop() {

@@ -1,6 +1,6 @@
-//! Documents: what the map names is there, links lead somewhere, decisions say why.
+//! Documents: paths in the architecture map exist, links resolve, decisions have their sections.
 
-use super::Found;
+use super::TidyReport;
 use crate::paths;
 use anyhow::Result;
 use std::path::Path;
@@ -10,13 +10,13 @@ const DECISIONS: &str = "docs/decisions";
 const DECISION_PARTS: [&str; 4] = [
     "## What",
     "## Why",
-    "## What else was weighed",
+    "## Alternatives considered",
     "## Consequences",
 ];
-/// A decision is at most a page.
+/// Lines of a decision: at most about a page.
 const DECISION_LINES_MAX: usize = 60;
 
-/// The files that must be at the root.
+/// The files that must exist at the root.
 const AT_ROOT: [&str; 8] = [
     MAP,
     "CHANGELOG.md",
@@ -28,9 +28,9 @@ const AT_ROOT: [&str; 8] = [
     ".ci/run",
 ];
 
-pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     for name in AT_ROOT.iter().filter(|name| !root.join(name).is_file()) {
-        found.complain(name, "is missing");
+        found.problem(name, "is missing");
     }
     if let Ok(text) = paths::read(&root.join(MAP)) {
         map(root, &text, found)?;
@@ -38,14 +38,14 @@ pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
     if let Ok(text) = paths::read(&root.join("CHANGELOG.md"))
         && !text.lines().any(|line| line.trim() == "## [Unreleased]")
     {
-        found.complain("CHANGELOG.md", "has no `## [Unreleased]` section");
+        found.problem("CHANGELOG.md", "has no `## [Unreleased]` section");
     }
     decisions(root, found)?;
     links(root, found)
 }
 
-/// Every path in the map exists, and every source file it names by its last part.
-fn map(root: &Path, text: &str, found: &mut Found) -> Result<()> {
+/// Checks that every path in the map exists, and every source file it names by its last part.
+fn map(root: &Path, text: &str, found: &mut TidyReport) -> Result<()> {
     let mut sources = paths::files(&root.join("crates"), "rs")?;
     sources.extend(paths::files(&root.join("xtask"), "rs")?);
     for (at, line) in text.lines().enumerate() {
@@ -59,7 +59,7 @@ fn map(root: &Path, text: &str, found: &mut Found) -> Result<()> {
             let whole = root.join(span).exists();
             let tail = span.ends_with(".rs") && sources.iter().any(|path| path.ends_with(span));
             if !whole && !tail {
-                found.complain(&place, format!("`{span}` is not there"));
+                found.problem(&place, format!("`{span}` does not exist"));
             }
         }
         let words = line.split(|letter: char| letter.is_whitespace() || "`,;()".contains(letter));
@@ -67,7 +67,7 @@ fn map(root: &Path, text: &str, found: &mut Found) -> Result<()> {
             let there =
                 root.join(word).is_file() || sources.iter().any(|path| path.ends_with(word));
             if !there && !line.contains(&format!("`{word}`")) {
-                found.complain(&place, format!("{word} is not there"));
+                found.problem(&place, format!("{word} does not exist"));
             }
         }
     }
@@ -80,7 +80,7 @@ fn is_path(span: &str) -> bool {
     plain && (span.contains('/') || ENDS.iter().any(|end| span.ends_with(end)))
 }
 
-fn decisions(root: &Path, found: &mut Found) -> Result<()> {
+fn decisions(root: &Path, found: &mut TidyReport) -> Result<()> {
     for (at, path) in paths::files(&root.join(DECISIONS), "md")?
         .iter()
         .enumerate()
@@ -88,26 +88,26 @@ fn decisions(root: &Path, found: &mut Found) -> Result<()> {
         let place = paths::relative(root, path);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if !name.starts_with(&format!("{:04}-", at + 1)) {
-            found.complain(
+            found.problem(
                 &place,
-                format!("is number {}: they count without gaps", at + 1),
+                format!("should be number {}: numbers have no gaps", at + 1),
             );
         }
         let text = paths::read(path)?;
         for part in DECISION_PARTS {
             if !text.lines().any(|line| line == part) {
-                found.complain(&place, format!("has no `{part}`"));
+                found.problem(&place, format!("has no `{part}`"));
             }
         }
         if text.lines().count() > DECISION_LINES_MAX {
-            found.complain(&place, format!("is longer than {DECISION_LINES_MAX} lines"));
+            found.problem(&place, format!("is longer than {DECISION_LINES_MAX} lines"));
         }
     }
     Ok(())
 }
 
-/// Links from one document to another lead somewhere.
-fn links(root: &Path, found: &mut Found) -> Result<()> {
+/// Checks that links between documents resolve.
+fn links(root: &Path, found: &mut TidyReport) -> Result<()> {
     for path in paths::files(root, "md")? {
         let place = paths::relative(root, &path);
         let dir = path.parent().unwrap_or(root);
@@ -120,7 +120,10 @@ fn links(root: &Path, found: &mut Found) -> Result<()> {
                 let file = target.split('#').next().unwrap_or_default();
                 let outside = file.is_empty() || file.contains("://") || file.contains(' ');
                 if !outside && !dir.join(file).exists() {
-                    found.complain(&format!("{place}:{}", at + 1), format!("no `{file}` there"));
+                    found.problem(
+                        &format!("{place}:{}", at + 1),
+                        format!("broken link to `{file}`"),
+                    );
                 }
             }
         }
@@ -133,7 +136,7 @@ mod tests {
     use super::is_path;
 
     #[test]
-    fn paths_are_told_from_other_spans() {
+    fn paths_are_distinguished_from_other_spans() {
         for span in ["crates/tramline", "next.rs", "docs/errors/"] {
             assert!(is_path(span), "{span}");
         }

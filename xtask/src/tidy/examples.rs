@@ -1,9 +1,9 @@
-//! Examples are tests: each says what comes out of it, for every tool in it.
+//! Examples are tests: each has an expected result for every tool in it.
 //!
-//! Beside `x.yaml`, `x.json` or `x.pflow.md` stands `x.expected.json`, a list of `{tool, input, status, result}`, which the
-//! example test runs.
+//! Beside `x.yaml`, `x.json` or `x.pflow.md` there is `x.expected.json`, a list of
+//! `{tool, input, status, result}`, which the example test runs.
 
-use super::Found;
+use super::TidyReport;
 use crate::paths;
 use anyhow::Result;
 use serde_json::Value;
@@ -13,47 +13,44 @@ const EXAMPLES: &str = "examples";
 const EXPECTED: &str = "expected.json";
 const STATUSES: [&str; 4] = ["completed", "failed", "paused", "rejected"];
 
-pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     let there_is_a_binary = root.join("crates/tramline/src/main.rs").is_file();
-    if there_is_a_binary && !is_run(root)? {
-        found.complain(
+    if there_is_a_binary && !is_tested(root)? {
+        found.problem(
             EXAMPLES,
-            format!("no test under crates/ runs the cases of *.{EXPECTED}"),
+            format!("no test in crates/ runs the cases of *.{EXPECTED}"),
         );
     }
     for path in documents(root)? {
         let place = paths::relative(root, &path);
         let expected = path.with_extension(EXPECTED);
         let Ok(text) = paths::read(&expected) else {
-            found.complain(
-                &place,
-                format!("no .{EXPECTED} beside it says what comes out"),
-            );
+            found.problem(&place, format!("has no .{EXPECTED} beside it"));
             continue;
         };
         let cases: Vec<Value> = match serde_json::from_str(&text) {
             Ok(cases) => cases,
             Err(error) => {
-                found.complain(&paths::relative(root, &expected), format!("{error}"));
+                found.problem(&paths::relative(root, &expected), format!("{error}"));
                 continue;
             }
         };
-        for problem in cases.iter().filter_map(wrong) {
-            found.complain(&paths::relative(root, &expected), problem);
+        for problem in cases.iter().filter_map(case_problem) {
+            found.problem(&paths::relative(root, &expected), problem);
         }
         for tool in tools(&paths::read(&path)?) {
             if !cases
                 .iter()
                 .any(|case| case.get("tool").and_then(Value::as_str) == Some(&tool))
             {
-                found.complain(&place, format!("nothing is expected of `{tool}`"));
+                found.problem(&place, format!("has no expected result for `{tool}`"));
             }
         }
     }
     Ok(())
 }
 
-/// Every example: YAML, markdown, and JSON that does not say what is expected of another.
+/// Every example: YAML, Markdown, and JSON that is not an expected result.
 pub(super) fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let folder = root.join(EXAMPLES);
     let mut found = paths::files(&folder, "yaml")?;
@@ -64,8 +61,8 @@ pub(super) fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether a test reads what is expected of the examples.
-fn is_run(root: &Path) -> Result<bool> {
+/// Whether a test reads the expected results.
+fn is_tested(root: &Path) -> Result<bool> {
     for path in paths::files(&root.join("crates"), "rs")? {
         let of_tests = paths::relative(root, &path).contains("/tests");
         if of_tests && paths::read(&path)?.contains(EXPECTED) {
@@ -75,7 +72,7 @@ fn is_run(root: &Path) -> Result<bool> {
     Ok(false)
 }
 
-fn wrong(case: &Value) -> Option<String> {
+fn case_problem(case: &Value) -> Option<String> {
     for field in ["tool", "input", "status"] {
         if case.get(field).is_none() {
             return Some(format!("a case has no `{field}`"));
@@ -85,11 +82,11 @@ fn wrong(case: &Value) -> Option<String> {
         .get("status")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    (!STATUSES.contains(&status)).then(|| format!("`{status}` is no status of a run"))
+    (!STATUSES.contains(&status)).then(|| format!("`{status}` is not a run status"))
 }
 
-/// The names of a document's tools: in the examples they stand two spaces in. A document in JSON
-/// is one tool.
+/// The names of a document's tools: in the examples they are indented by two spaces. A JSON
+/// document is one tool.
 fn tools(text: &str) -> Vec<String> {
     if let Ok(Value::Object(document)) = serde_json::from_str(text) {
         let name = document.get("name").and_then(Value::as_str);

@@ -1,30 +1,30 @@
-//! Source files: each says why it is there, none is too long, no word is left for later.
+//! Source files: each starts with its purpose, none is too long, none contains unfinished work.
 
-use super::Found;
+use super::TidyReport;
 use crate::paths;
 use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-/// A file longer than this is refused: nobody reads it in one sitting.
+/// Lines of a Rust file: longer ones are hard to read in one sitting.
 const LINES_MAX: usize = 600;
-/// A file longer than this is full, and listed.
+/// Lines from which a file is reported as almost full.
 const LINES_FULL: usize = 400;
 
-/// The studio's files are smaller: one component and what belongs to it.
+/// Lines of a studio file: one component and what belongs to it.
 const PAGE_LINES_MAX: usize = 300;
-/// The folder of the studio's page, and what it is written in.
+/// The folder of the studio, and its file extensions.
 const PAGE: &str = "studio";
 const PAGE_KINDS: [&str; 2] = ["ts", "tsx"];
 
 /// The folders with Rust sources.
 const SOURCES: [&str; 2] = ["crates", "xtask"];
-/// The kinds of file that people write.
+/// Extensions of files that people write.
 const WRITTEN: [&str; 9] = ["rs", "md", "toml", "yaml", "yml", "sql", "ts", "tsx", "sh"];
 
-/// Words that mark something as unfinished, or that name somebody's own machine. Written in
-/// halves, since this file is checked too.
-const WORDS: [&str; 8] = [
+/// Words that mark unfinished work, or paths of someone's own machine. Split in two, since this
+/// file is checked too.
+const BANNED_WORDS: [&str; 8] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
     concat!("XX", "X"),
@@ -35,36 +35,40 @@ const WORDS: [&str; 8] = [
     concat!("/ho", "me/runner"),
 ];
 
-pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+/// The one file that may contain unsafe code, and how it shows. Written in halves, like the words above.
+const UNSAFE_FILE: &str = "crates/tramline-process/src/memory.rs";
+const UNSAFE_MARK: &str = concat!("allow(", "unsafe_code");
+
+pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     sources(root, found)?;
     page(root, found)?;
     words(root, found)
 }
 
-fn sources(root: &Path, found: &mut Found) -> Result<()> {
+fn sources(root: &Path, found: &mut TidyReport) -> Result<()> {
     for dir in SOURCES {
         for path in paths::files(&root.join(dir), "rs")? {
             let place = paths::relative(root, &path);
             let text = paths::read(&path)?;
             if path.file_name().is_some_and(|name| name == "mod.rs") {
-                found.complain(
-                    &place,
-                    "modules are written foo.rs beside foo/, not foo/mod.rs",
-                );
+                found.problem(&place, "use foo.rs beside foo/, not foo/mod.rs");
             }
             if !text.starts_with("//!") {
-                found.complain(&place, "must open with `//!` and say why the file is there");
+                found.problem(&place, "must start with `//!` and say why the file exists");
+            }
+            if text.contains(UNSAFE_MARK) && place != UNSAFE_FILE {
+                found.problem(&place, format!("only {UNSAFE_FILE} may allow unsafe code"));
             }
             let lines = text.lines().count();
             if lines > LINES_MAX {
-                found.complain(
+                found.problem(
                     &place,
-                    format!("{lines} lines, {LINES_MAX} are allowed: split it"),
+                    format!("{lines} lines, at most {LINES_MAX} are allowed: split it"),
                 );
             } else if lines > LINES_FULL {
                 found.note(
                     &place,
-                    format!("{lines} lines; a file of {LINES_FULL} is full"),
+                    format!("{lines} lines; consider splitting above {LINES_FULL}"),
                 );
             }
         }
@@ -72,34 +76,34 @@ fn sources(root: &Path, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-fn page(root: &Path, found: &mut Found) -> Result<()> {
+fn page(root: &Path, found: &mut TidyReport) -> Result<()> {
     for extension in PAGE_KINDS {
         for path in paths::files(&root.join(PAGE), extension)? {
             let place = paths::relative(root, &path);
             let text = paths::read(&path)?;
             if !text.starts_with("//") {
-                found.complain(&place, "must open with `//` and say why the file is there");
+                found.problem(&place, "must start with `//` and say why the file exists");
             }
             let lines = text.lines().count();
             if lines > PAGE_LINES_MAX {
-                let says = format!("{lines} lines, {PAGE_LINES_MAX} are allowed: split it");
-                found.complain(&place, says);
+                let says = format!("{lines} lines, at most {PAGE_LINES_MAX} are allowed: split it");
+                found.problem(&place, says);
             }
         }
     }
     Ok(())
 }
 
-fn words(root: &Path, found: &mut Found) -> Result<()> {
+fn words(root: &Path, found: &mut TidyReport) -> Result<()> {
     for extension in WRITTEN {
         for path in paths::files(root, extension)? {
             let place = paths::relative(root, &path);
-            // Tests of readers come with documents that are no text.
+            // Test data for parsers includes files that are not text.
             let text = fs::read(&path).map(String::from_utf8);
             let Ok(Ok(text)) = text else { continue };
             for (at, line) in text.lines().enumerate() {
-                for word in WORDS.iter().filter(|word| has_word(line, word)) {
-                    found.complain(&format!("{place}:{}", at + 1), format!("says `{word}`"));
+                for word in BANNED_WORDS.iter().filter(|word| has_word(line, word)) {
+                    found.problem(&format!("{place}:{}", at + 1), format!("contains `{word}`"));
                 }
             }
         }
@@ -107,7 +111,7 @@ fn words(root: &Path, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// Whether `word` stands in `line` with no letter or digit right before or after it.
+/// Whether `line` contains `word` with no letter or digit directly before or after it.
 fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();

@@ -1,17 +1,17 @@
-//! One word per thing: the glossary has every word, and what it names in code is there.
+//! The glossary has an entry for every core term, and the types it names exist.
 //!
-//! An entry reads `- **Word** (`Type`): what it is.` The table at the end lists words that are not
-//! used and what is said instead; no type may bear one of them.
+//! An entry has the form `- **Word** (`Type`): what it is.` The table at the end lists words that
+//! are not used and their replacements; no type may have one of these names.
 
-use super::Found;
+use super::TidyReport;
 use crate::paths;
 use anyhow::Result;
 use std::path::Path;
 
 const GLOSSARY: &str = "GLOSSARY.md";
 
-/// The words without which the project cannot be talked about.
-const WORDS: [&str; 26] = [
+/// The core terms of the project.
+const CORE_TERMS: [&str; 26] = [
     "Workflow",
     "Graph",
     "Node",
@@ -40,41 +40,41 @@ const WORDS: [&str; 26] = [
     "Fault",
 ];
 
-pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     let Ok(text) = paths::read(&root.join(GLOSSARY)) else {
         return Ok(());
     };
     let types = types(root)?;
     let entries: Vec<_> = text.lines().filter_map(entry).collect();
-    for word in WORDS
+    for word in CORE_TERMS
         .iter()
         .filter(|word| !entries.iter().any(|(known, _)| known == *word))
     {
-        found.complain(GLOSSARY, format!("`{word}` has no entry"));
+        found.problem(GLOSSARY, format!("`{word}` has no entry"));
     }
     for (word, named) in &entries {
         for name in named
             .iter()
             .filter(|name| !types.iter().any(|known| known == *name))
         {
-            found.complain(
+            found.problem(
                 GLOSSARY,
-                format!("**{word}** names `{name}`, which is no type of ours"),
+                format!("**{word}** names `{name}`, which is not one of our types"),
             );
         }
     }
-    for (unused, instead) in text.lines().filter_map(instead) {
+    for (unused, instead) in text.lines().filter_map(unused_word) {
         if types.contains(&unused) {
-            found.complain(
+            found.problem(
                 GLOSSARY,
-                format!("a type is called `{unused}`; we say {instead}"),
+                format!("a type is called `{unused}`; use {instead}"),
             );
         }
     }
     Ok(())
 }
 
-/// The word of an entry, and the types in the brackets after it.
+/// The term of an entry, and the types in parentheses after it.
 fn entry(line: &str) -> Option<(&str, Vec<&str>)> {
     let (word, rest) = line.strip_prefix("- **")?.split_once("**")?;
     let named = match rest.trim_start().strip_prefix('(') {
@@ -97,8 +97,8 @@ fn entry(line: &str) -> Option<(&str, Vec<&str>)> {
     ))
 }
 
-/// A row `| `Word` | what we say |` of the table of unused words.
-fn instead(line: &str) -> Option<(String, String)> {
+/// A row `| `Word` | replacement |` of the table of unused words.
+fn unused_word(line: &str) -> Option<(String, String)> {
     let mut cells = line.strip_prefix("| `")?.split('|').map(str::trim);
     let unused = cells.next()?.trim_end_matches('`').to_owned();
     Some((unused, cells.next()?.to_owned()))
@@ -130,7 +130,7 @@ fn types(root: &Path) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{entry, instead};
+    use super::{entry, unused_word};
 
     #[test]
     fn entries_and_rows_are_read() {
@@ -140,7 +140,7 @@ mod tests {
         );
         assert_eq!(entry("- **Fault**: ours"), Some(("Fault", vec![])));
         assert_eq!(
-            instead("| `Task` | Node |"),
+            unused_word("| `Task` | Node |"),
             Some(("Task".into(), "Node".into()))
         );
     }

@@ -1,21 +1,21 @@
-//! The product prints in one place, which makes foreign text harmless for terminals first.
+//! The product prints in one place, which escapes untrusted text for terminals.
 
-use super::Found;
+use super::TidyReport;
 use crate::paths;
 use anyhow::Result;
 use std::path::Path;
 
-/// Where it prints: the command line's one place, log lines, and the process that starts a server,
-/// whose words are read by us like the server's.
-const PLACES: [&str; 4] = [
+/// The places that may print: the command line's output module, the log writer, and the process
+/// that starts a server, whose output we read like the server's.
+const PRINTING_ALLOWED: [&str; 4] = [
     "crates/tramline/src/cli/output.rs",
     "crates/tramline/src/cli/output/",
     "crates/tramline-telemetry/src/logs.rs",
     "crates/tramline-process/src/supervisor.rs",
 ];
-/// Crates that are never shipped.
-const OTHERS: [&str; 2] = ["crates/tramline-bench/", "crates/tramline-unruly/"];
-/// What prints.
+/// Crates that are not shipped.
+const NOT_SHIPPED: [&str; 2] = ["crates/tramline-bench/", "crates/tramline-unruly/"];
+/// Code that prints.
 const PRINTS: [&str; 9] = [
     "io::stdout(",
     "io::stderr(",
@@ -28,26 +28,26 @@ const PRINTS: [&str; 9] = [
     "dbg!(",
 ];
 
-pub(super) fn check(root: &Path, found: &mut Found) -> Result<()> {
+pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     for path in paths::files(&root.join("crates"), "rs")? {
         let place = paths::relative(root, &path);
         let test = place.contains("/tests/") || place.ends_with("/tests.rs");
-        let other = OTHERS.iter().any(|other| place.starts_with(other));
+        let other = NOT_SHIPPED.iter().any(|other| place.starts_with(other));
         let shipped = place.contains("/src/") && !test && !other;
-        if !shipped || PLACES.iter().any(|own| place.starts_with(own)) {
+        if !shipped || PRINTING_ALLOWED.iter().any(|own| place.starts_with(own)) {
             continue;
         }
         for (number, line) in (1..).zip(paths::read(&path)?.lines()) {
             if let Some(print) = prints(line) {
-                let says = format!("`{print}` prints past crates/tramline/src/cli/output.rs");
-                found.complain(&format!("{place}:{number}"), says);
+                let says = format!("`{print}` bypasses crates/tramline/src/cli/output.rs");
+                found.problem(&format!("{place}:{number}"), says);
             }
         }
     }
     Ok(())
 }
 
-/// What of a line prints.
+/// The printing call in a line, if any.
 fn prints(line: &str) -> Option<&'static str> {
     let code = line.trim_start();
     if code.starts_with("//") {

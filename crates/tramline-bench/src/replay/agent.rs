@@ -1,47 +1,50 @@
-//! The recorded agent, made cooperative: it does what a refusal names, and nothing else.
+//! The recorded agent, made cooperative: it does what a rejection names, and nothing else.
 
-use super::judge::WRITES;
-use super::{Fate, Kind, Replay, Shop, Sums, Write};
+use super::write_kind::WRITES;
+use super::{GateOutcome, Replay, ReplaySummary, ShopWrite, SimulatedShop, WriteKind};
 use std::sync::Arc;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::{Entry, Event, Guided, ToolAnswered};
-use tramline_core::navigate::audit::{Act, Transcript};
-use tramline_core::navigate::{self, Ask, NeededCall, Pass, Refusal, Turn, Walk};
+use tramline_core::journal::{Entry, Event, SopStarted, ToolAnswered};
+use tramline_core::sop_session::audit::{Transcript, TranscriptEntry};
+use tramline_core::sop_session::{
+    self, CallRequest, MoveRequest, NeededCall, SopDecision, SopRefusal, SopSession,
+};
 use tramline_core::{Str, Value};
 
-/// A call is tried again at most so often: each refusal names something new to do.
+/// Attempts at a call: each rejection names something new to do.
 const TRIES_MAX: usize = 12;
 /// The server of the shop's tools.
 const SERVER: &str = "shop";
 
-pub(super) struct Agent<'r> {
+pub(super) struct ReplayAgent<'r> {
     replay: &'r Replay,
-    walk: Walk,
-    shop: Shop,
-    conversation: String,
-    /// Whether everything went as it was recorded so far.
+    sop_session: SopSession,
+    shop: SimulatedShop,
+    session_name: String,
+    /// Whether everything so far went as recorded.
     is_as_recorded: bool,
-    /// Whether the recording says how calls ended; otherwise the stand-in says what the shop rejects.
+    /// Whether the recording has the outcomes of calls; otherwise the simulated shop decides what
+    /// is rejected.
     has_outcomes: bool,
 }
 
-/// A call with what became of it.
-struct Tried {
-    first: Fate,
-    last: Fate,
-    says: String,
+/// The outcomes of a call.
+struct CallAttempts {
+    first: GateOutcome,
+    last: GateOutcome,
+    message: String,
 }
 
-/// The name of a tool without what clients put before it: `shop:x`, `mcp__shop__x`, `functions.x`.
+/// The name of a tool without the prefixes of clients: `shop:x`, `mcp__shop__x`, `functions.x`.
 fn plain_name(tool: &str) -> &str {
     let after = |name, mark| str::rsplit_once(name, mark).map_or(name, |(_, rest)| rest);
     after(after(after(tool, ":"), "__"), ".")
 }
 
-impl<'r> Agent<'r> {
+impl<'r> ReplayAgent<'r> {
     pub(super) fn new(replay: &'r Replay, transcript: &Transcript) -> Result<Self, String> {
-        let begun = Guided {
+        let begun = SopStarted {
             sops: vec![Arc::clone(&replay.procedure.sop)],
             files: Vec::new(),
             session: None,
@@ -50,29 +53,34 @@ impl<'r> Agent<'r> {
             owner: None,
             ttl_ms: None,
             pinned: None,
+            carried: Vec::new(),
         };
         let procedures = vec![Arc::clone(&replay.procedure)];
-        let walk = Walk::begin(RunId::new(1, 1), procedures, begun, 0);
+        let walk = SopSession::start(RunId::new(1, 1), procedures, begun, 0);
         Ok(Self {
             replay,
-            walk: walk.map_err(|illegal| illegal.message)?,
-            shop: Shop::new(Arc::clone(&replay.records)),
-            conversation: super::name(transcript).to_owned(),
+            sop_session: walk.map_err(|illegal| illegal.message)?,
+            shop: SimulatedShop::new(Arc::clone(&replay.records)),
+            session_name: super::session_name(transcript).to_owned(),
             is_as_recorded: true,
             has_outcomes: transcript.has_outcomes,
         })
     }
 
-    pub(super) fn replay(mut self, transcript: &Transcript, sums: &mut Sums) -> Result<(), String> {
-        sums.conversations += 1;
-        for act in &transcript.acts {
+    pub(super) fn replay(
+        mut self,
+        transcript: &Transcript,
+        sums: &mut ReplaySummary,
+    ) -> Result<(), String> {
+        sums.sessions += 1;
+        for act in &transcript.entries {
             match act {
-                Act::Said | Act::Slots(_) => {}
-                Act::Move(node) => {
+                TranscriptEntry::Message | TranscriptEntry::Slots(_) => {}
+                TranscriptEntry::Move(node) => {
                     sums.moves += 1;
                     self.recorded_move(node, sums)?;
                 }
-                Act::Call {
+                TranscriptEntry::Call {
                     tool,
                     arguments,
                     failed,
@@ -83,51 +91,51 @@ impl<'r> Agent<'r> {
         Ok(())
     }
 
-    fn record(&mut self, turn: &Turn) -> Result<(), String> {
+    fn record(&mut self, turn: &SopDecision) -> Result<(), String> {
         for event in turn.events.clone() {
             let entry = Entry {
-                seq: self.walk.seq + 1,
+                seq: self.sop_session.seq + 1,
                 at_ms: 0,
                 event,
             };
-            let applied = self.walk.apply(&entry);
+            let applied = self.sop_session.apply(&entry);
             applied.map_err(|illegal| illegal.message)?;
         }
         Ok(())
     }
 
-    fn go(&mut self, node: &str) -> Result<Option<Refusal>, String> {
-        let ask = Ask {
+    fn goto(&mut self, node: &str) -> Result<Option<SopRefusal>, String> {
+        let ask = MoveRequest {
             node: Some(node.into()),
-            ..Ask::default()
+            ..MoveRequest::default()
         };
-        let turn = navigate::goto(&self.walk, &ask);
+        let turn = sop_session::move_to(&self.sop_session, &ask);
         self.record(&turn)?;
         Ok(turn.refusal)
     }
 
-    fn recorded_move(&mut self, node: &str, sums: &mut Sums) -> Result<(), String> {
-        let Some(refusal) = self.go(node)? else {
+    fn recorded_move(&mut self, node: &str, sums: &mut ReplaySummary) -> Result<(), String> {
+        let Some(refusal) = self.goto(node)? else {
             return Ok(());
         };
-        sums.moves_refused += 1;
-        if let Refusal::NoWay { path, .. } = refusal {
+        sums.moves_rejected += 1;
+        if let SopRefusal::NoEdge { path, .. } = refusal {
             // The last move of the path is the recorded one.
             let before = sums.extra_moves;
-            self.follow(&path, sums)?;
+            self.follow_path(&path, sums)?;
             sums.extra_moves = sums.extra_moves.saturating_sub(1).max(before);
         }
         Ok(())
     }
 
-    /// Walks a path that a refusal names; whether it could be walked to its end.
-    fn follow(&mut self, path: &[Str], sums: &mut Sums) -> Result<bool, String> {
+    /// Follows a path that a rejection names; returns whether it reached the end.
+    fn follow_path(&mut self, path: &[Str], sums: &mut ReplaySummary) -> Result<bool, String> {
         for node in path {
-            if self.walk.at_id() == Some(node) {
+            if self.sop_session.current_node_id() == Some(node) {
                 continue;
             }
             sums.extra_moves += 1;
-            if self.go(node)?.is_some() {
+            if self.goto(node)?.is_some() {
                 return Ok(false);
             }
         }
@@ -139,7 +147,7 @@ impl<'r> Agent<'r> {
         tool: &str,
         arguments: &Value,
         failed: bool,
-        sums: &mut Sums,
+        sums: &mut ReplaySummary,
     ) -> Result<(), String> {
         let tool = plain_name(tool);
         let is_write = WRITES.contains(&tool);
@@ -149,9 +157,9 @@ impl<'r> Agent<'r> {
         };
         let kind = self
             .replay
-            .kind(&self.conversation, tool, arguments, failed);
-        // A person who is asked agrees to what is right.
-        let agrees = kind == Kind::Right;
+            .kind(&self.session_name, tool, arguments, failed);
+        // A person who is asked approves right calls.
+        let agrees = kind == WriteKind::Right;
         let (tried, answer) = self.call(tool, arguments, agrees, sums)?;
         let is_made = answer.is_some();
         let compares = self.is_as_recorded && self.has_outcomes;
@@ -162,50 +170,65 @@ impl<'r> Agent<'r> {
             }
         }
         if !is_write {
-            sums.others_refused += usize::from(!is_made);
+            sums.others_rejected += usize::from(!is_made);
             return Ok(());
         }
         self.is_as_recorded &= is_made;
-        sums.writes.push(Write {
-            conversation: self.conversation.clone(),
+        sums.writes.push(ShopWrite {
+            session: self.session_name.clone(),
             tool: tool.to_owned(),
             arguments: arguments.clone(),
             kind,
             first: tried.first,
             last: tried.last,
-            says: tried.says,
+            message: tried.message,
         });
         Ok(())
     }
 
-    /// Calls a tool, and does what refusals name. Gives whether the shop accepted it, if it was made.
+    /// Calls a tool, and does what rejections name. Returns whether the shop accepted it, if it was
+    /// made.
     fn call(
         &mut self,
         tool: &str,
         arguments: &Value,
         agrees: bool,
-        sums: &mut Sums,
-    ) -> Result<(Tried, Option<bool>), String> {
+        sums: &mut ReplaySummary,
+    ) -> Result<(CallAttempts, Option<bool>), String> {
         let mut first = None;
         let mut says = String::new();
-        let mut last = Fate::RuleBroken;
+        let mut last = GateOutcome::RuleBroken;
         for _ in 0..TRIES_MAX {
             let turn = self.attempt(tool, arguments)?;
             let Some(refusal) = turn.refusal.clone() else {
                 let is_asked = turn.events.iter().any(
                     |event| matches!(event, Event::ToolCalled(called) if called.run.is_some()),
                 );
-                last = if is_asked { Fate::Asked } else { Fate::Made };
+                last = if is_asked {
+                    GateOutcome::Asked
+                } else {
+                    GateOutcome::Made
+                };
                 if let (true, Some(Event::ToolCalled(called))) = (is_asked, turn.events.first()) {
                     let broken = called.rules.iter().filter(|it| it.holds == Some(false));
-                    says = broken.map(|it| it.says()).collect::<Vec<_>>().join("; ");
+                    says = broken
+                        .map(|it| it.describe())
+                        .collect::<Vec<_>>()
+                        .join("; ");
                 }
                 let accepted = self.answer(tool, arguments, !is_asked || agrees)?;
                 let first = first.unwrap_or(last);
-                return Ok((Tried { first, last, says }, accepted));
+                return Ok((
+                    CallAttempts {
+                        first,
+                        last,
+                        message: says,
+                    },
+                    accepted,
+                ));
             };
-            says = refusal.says();
-            let (fate, helped) = self.heed(&refusal, sums)?;
+            says = refusal.message();
+            let (fate, helped) = self.follow_rejection(&refusal, sums)?;
             first.get_or_insert(fate);
             last = fate;
             if !helped {
@@ -213,26 +236,35 @@ impl<'r> Agent<'r> {
             }
         }
         let first = first.unwrap_or(last);
-        Ok((Tried { first, last, says }, None))
+        Ok((
+            CallAttempts {
+                first,
+                last,
+                message: says,
+            },
+            None,
+        ))
     }
 
-    fn attempt(&mut self, tool: &str, arguments: &Value) -> Result<Turn, String> {
-        let pass = Pass {
+    fn attempt(&mut self, tool: &str, arguments: &Value) -> Result<SopDecision, String> {
+        let pass = CallRequest {
+            written: None,
+            repeats: None,
             tool: ToolName::new(SERVER, tool),
             arguments: arguments.clone(),
             confirmed: None,
-            asked_in: Some(RunId::new(2, u128::from(self.walk.calls))),
-            asks: false,
-            is_other: false,
+            approval_run: Some(RunId::new(2, u128::from(self.sop_session.call_count))),
+            requires_approval: false,
+            bare_name_differs: false,
             step: None,
             upstream: None,
         };
-        let turn = navigate::call(&self.walk, pass);
+        let turn = sop_session::check_call(&self.sop_session, pass);
         self.record(&turn)?;
         Ok(turn)
     }
 
-    /// Lets the shop answer the call that was announced; whether it accepted it, if it was made.
+    /// Lets the shop answer the announced call; returns whether it accepted it, if it was made.
     fn answer(
         &mut self,
         tool: &str,
@@ -244,48 +276,53 @@ impl<'r> Agent<'r> {
                 .shop
                 .call(tool, arguments)
                 .map_err(|why| (FailureKind::Tool, why)),
-            false => Err((FailureKind::Rejected, "a person said no".to_owned())),
+            false => Err((FailureKind::Rejected, "rejected by a person".to_owned())),
         };
         let accepted = is_made.then_some(answer.is_ok());
         let answered = ToolAnswered {
-            call: self.walk.calls,
+            redacted: Vec::new(),
+            call: self.sop_session.call_count,
             output: answer.as_ref().cloned().unwrap_or_default(),
             failure: answer.err().map(|(kind, why)| Failure::new(kind, why)),
             by: None,
             edited_arguments: None,
         };
-        self.record(&Turn {
+        self.record(&SopDecision {
             events: vec![Event::ToolAnswered(Box::new(answered))],
-            ..Turn::default()
+            ..SopDecision::default()
         })?;
         Ok(accepted)
     }
 
-    /// Does what a refusal names; why it refused, and whether there was something to do.
-    fn heed(&mut self, refusal: &Refusal, sums: &mut Sums) -> Result<(Fate, bool), String> {
+    /// Does what a rejection names; returns its reason, and whether there was something to do.
+    fn follow_rejection(
+        &mut self,
+        refusal: &SopRefusal,
+        sums: &mut ReplaySummary,
+    ) -> Result<(GateOutcome, bool), String> {
         match refusal {
-            Refusal::NoTool { path, .. } => {
+            SopRefusal::ToolNotAllowed { path, .. } => {
                 let path = path.clone();
-                let walked = self.follow(&path, sums)?;
-                Ok((Fate::OutOfPlace, walked))
+                let walked = self.follow_path(&path, sums)?;
+                Ok((GateOutcome::OutOfPlace, walked))
             }
-            Refusal::Rules { report, .. } => {
+            SopRefusal::RulesViolated { report, .. } => {
                 let is_broken = report
                     .checked
                     .iter()
                     .any(|it| it.holds == Some(false) && !it.asks);
                 if is_broken {
-                    return Ok((Fate::RuleBroken, false));
+                    return Ok((GateOutcome::RuleBroken, false));
                 }
                 let needed = report.needed.clone();
-                Ok((Fate::LookUpMissing, self.look_up(&needed, sums)?))
+                Ok((GateOutcome::LookUpMissing, self.look_up(&needed, sums)?))
             }
-            _ => Ok((Fate::OutOfPlace, false)),
+            _ => Ok((GateOutcome::OutOfPlace, false)),
         }
     }
 
-    /// Makes the look-ups that a refusal names with their arguments; whether one succeeded.
-    fn look_up(&mut self, needed: &[NeededCall], sums: &mut Sums) -> Result<bool, String> {
+    /// Makes the lookups that a rejection names with arguments; returns whether one succeeded.
+    fn look_up(&mut self, needed: &[NeededCall], sums: &mut ReplaySummary) -> Result<bool, String> {
         let mut helped = false;
         for one in needed.iter().filter(|it| !it.arguments.is_null()) {
             let is_given = one.arguments.as_object().is_some_and(|map| !map.is_empty());

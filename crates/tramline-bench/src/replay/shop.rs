@@ -1,4 +1,4 @@
-//! A stand-in for the shop: answers look-ups and applies changes as the shop's policy and tools say.
+//! A simulated shop: answers lookups and applies changes by the shop's policy and tools.
 
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashMap;
@@ -8,15 +8,15 @@ use tramline_expr::{Expression, HostFunctions, Limits, NoHost};
 
 mod writes;
 
-/// The shop's records before anything happens.
-pub struct Records {
+/// The shop's initial records.
+pub struct ShopRecords {
     products: Map<String, Json>,
     users: Map<String, Json>,
     orders: Map<String, Json>,
 }
 
-impl Records {
-    /// Reads `db.json`.
+impl ShopRecords {
+    /// Parses `db.json`.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut all: Map<String, Json> =
             serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -32,20 +32,20 @@ impl Records {
     }
 }
 
-/// The shop during one conversation.
+/// The shop during one session.
 #[derive(Clone)]
-pub struct Shop {
-    records: Arc<Records>,
-    /// What was changed in this conversation.
+pub struct SimulatedShop {
+    records: Arc<ShopRecords>,
+    /// The changes of this session.
     users: HashMap<String, Json>,
     orders: HashMap<String, Json>,
 }
 
-type Answer = Result<Json, String>;
+type ShopAnswer = Result<Json, String>;
 
-impl Shop {
-    /// A shop in which nothing has happened.
-    pub fn new(records: Arc<Records>) -> Self {
+impl SimulatedShop {
+    /// A shop in its initial state.
+    pub fn new(records: Arc<ShopRecords>) -> Self {
         Self {
             records,
             users: HashMap::new(),
@@ -53,14 +53,14 @@ impl Shop {
         }
     }
 
-    /// Calls a tool of the shop: its answer, or why the shop rejects it.
+    /// Calls a tool of the shop; returns its answer, or why the shop rejects it.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
         let arguments: Json =
             serde_json::from_str(&arguments.to_json()).map_err(|error| error.to_string())?;
         self.answer(tool, &arguments).map(Value::from)
     }
 
-    fn answer(&mut self, tool: &str, given: &Json) -> Answer {
+    fn answer(&mut self, tool: &str, given: &Json) -> ShopAnswer {
         match tool {
             "find_user_id_by_email" => {
                 let email = text(given, "email")?.to_lowercase();
@@ -105,7 +105,7 @@ impl Shop {
         }
     }
 
-    fn user_where(&self, fits: impl Fn(&Json) -> bool) -> Answer {
+    fn user_where(&self, fits: impl Fn(&Json) -> bool) -> ShopAnswer {
         let known = self.records.users.iter();
         let mut now = known.map(|(id, user)| (id, self.users.get(id).unwrap_or(user)));
         let found = now.find(|(_, user)| fits(user));
@@ -123,7 +123,7 @@ impl Shop {
         order.ok_or_else(|| "order not found".to_owned())
     }
 
-    /// A variant with the product that it belongs to.
+    /// A variant with the product it belongs to.
     fn variant(&self, item: &str) -> Option<(&str, &Json)> {
         let mut products = self.records.products.iter();
         products.find_map(|(id, product)| Some((id.as_str(), product["variants"].get(item)?)))
@@ -136,8 +136,8 @@ fn text<'j>(given: &'j Json, key: &str) -> Result<&'j str, String> {
         .ok_or_else(|| format!("`{key}` is missing"))
 }
 
-/// Sums and products: an expression of JSONata is one too.
-fn calculate(expression: &str) -> Answer {
+/// Arithmetic, which is also a JSONata expression.
+fn calculate(expression: &str) -> ShopAnswer {
     let is_plain = expression.chars().all(|c| "0123456789+-*/(). ".contains(c));
     if !is_plain {
         return Err("invalid characters in expression".to_owned());

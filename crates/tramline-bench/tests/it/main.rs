@@ -1,9 +1,9 @@
-//! The gate over recorded conversations, in numbers.
+//! The gate over recorded SOP sessions, in numbers.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test may fail loudly, and says so where it was not run"
+    reason = "a test may panic, and prints when it is skipped"
 )]
 
 mod replay;

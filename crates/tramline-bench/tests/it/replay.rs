@@ -1,11 +1,10 @@
-//! The recorded conversations through the gate: what docs/sop.md states.
+//! The recorded sessions through the gate, with the figures that docs/sop.md states.
 
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
-use tramline_bench::replay::{Fate, Kind, Place, Replay, Sums};
+use tramline_bench::replay::{GateOutcome, Replay, ReplaySummary, WriteKind, WriteScope};
 
-/// The shared data. Where it is absent there is nothing to test, but never so in continuous
-/// integration.
+/// The shared data. If it is missing, the test is skipped, but never in continuous integration.
 fn data() -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRAMLINE_SHARED").map_or(default, PathBuf::from);
@@ -15,22 +14,22 @@ fn data() -> Option<PathBuf> {
     }
     let missing = folder.display();
     assert!(std::env::var_os("CI").is_none(), "{missing} is missing");
-    eprintln!("not run: {missing} is missing");
+    eprintln!("skipped: {missing} is missing");
     None
 }
 
-/// Replays the recording under the rules of a file, after a change to that file's text.
-fn replayed(data: &Path, place: Place, change: impl Fn(String) -> String) -> Sums {
+/// Replays the recording with the rules of a file, after a change to that file's text.
+fn replayed(data: &Path, place: WriteScope, change: impl Fn(String) -> String) -> ReplaySummary {
     replayed_from(data, place, change, |recording| recording)
 }
 
 /// The same after a change to the recording.
 fn replayed_from(
     data: &Path,
-    place: Place,
+    place: WriteScope,
     change: impl Fn(String) -> String,
     record: impl Fn(String) -> String,
-) -> Sums {
+) -> ReplaySummary {
     let read = |path: &str| std::fs::read_to_string(data.join(path)).unwrap();
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sop/retail/retail.md");
     let replay = Replay::new(
@@ -46,7 +45,7 @@ fn replayed_from(
         .unwrap()
 }
 
-/// A recording with every event of every conversation changed or left out.
+/// A recording with every event of every session changed or removed.
 fn each_event(recording: String, change: impl Fn(usize, Json) -> Option<Json>) -> String {
     let line = |line: &str| {
         let mut told: Json = serde_json::from_str(line).unwrap();
@@ -67,7 +66,7 @@ fn is_look_up(event: &Json) -> bool {
     tool(event).starts_with("get_")
 }
 
-/// The same conversation as messages, with results as clients of models record them.
+/// The same session as messages, with results as LLM clients record them.
 fn as_messages(recording: String) -> String {
     let line = |line: &str| {
         let told: Json = serde_json::from_str(line).unwrap();
@@ -94,13 +93,13 @@ fn as_messages(recording: String) -> String {
     lines.join("\n")
 }
 
-/// No right write is refused for good, and what the shop would reject does not leave, however the agent
-/// got there and however that was recorded.
+/// No right write is rejected for good, and nothing that the shop would reject is sent, however the
+/// agent got there and however that was recorded.
 #[test]
 fn other_recordings_of_the_same_conversations_come_to_the_same() {
     let Some(data) = data() else { return };
-    type Record = fn(String) -> String;
-    let changes: [(&str, Record); 6] = [
+    type ChangeRecording = fn(String) -> String;
+    let changes: [(&str, ChangeRecording); 6] = [
         ("as it is", |it| it),
         ("without moves", |it| {
             each_event(it, |_, event| {
@@ -132,18 +131,19 @@ fn other_recordings_of_the_same_conversations_come_to_the_same() {
             })
         }),
     ];
-    for place in [Place::BehindAuth, Place::OwnBranch] {
+    for place in [WriteScope::AfterAuth, WriteScope::OwnBranch] {
         for (name, record) in changes {
             let sums = replayed_from(&data, place, |rules| rules, record);
-            let (right, rejected) = (sums.of(Kind::Right), sums.of(Kind::Rejected));
+            let (right, rejected) = (sums.of(WriteKind::Right), sums.of(WriteKind::Rejected));
             let stopped = sums.writes.iter().filter(|it| {
-                it.kind == Kind::Right && !matches!(it.last, Fate::Made | Fate::Asked)
+                it.kind == WriteKind::Right
+                    && !matches!(it.last, GateOutcome::Made | GateOutcome::Asked)
             });
-            let stopped: Vec<_> = stopped.map(|it| (&it.conversation, &it.says)).collect();
+            let stopped: Vec<_> = stopped.map(|it| (&it.session, &it.message)).collect();
             assert_eq!(right.all, 149, "{name} {place:?}");
-            assert_eq!(right.refused, 0, "{name} {place:?}: {stopped:?}");
+            assert_eq!(right.rejected, 0, "{name} {place:?}: {stopped:?}");
             assert_eq!(
-                rejected.refused, rejected.all,
+                rejected.rejected, rejected.all,
                 "{name} {place:?}: {rejected:?}"
             );
             assert_eq!(rejected.all, 7, "{name} {place:?}");
@@ -151,13 +151,13 @@ fn other_recordings_of_the_same_conversations_come_to_the_same() {
     }
 }
 
-/// Where a recording does not say how calls ended, the stand-in says what the shop rejects.
+/// If a recording has no outcomes of calls, the simulated shop decides what is rejected.
 #[test]
 fn a_recording_without_outcomes_is_judged_by_the_stand_in() {
     let Some(data) = data() else { return };
     let sums = replayed_from(
         &data,
-        Place::BehindAuth,
+        WriteScope::AfterAuth,
         |rules| rules,
         |it| {
             each_event(it, |_, mut event| {
@@ -168,18 +168,18 @@ fn a_recording_without_outcomes_is_judged_by_the_stand_in() {
             })
         },
     );
-    let rejected = sums.of(Kind::Rejected);
-    assert_eq!((rejected.all, rejected.refused), (7, 7), "{rejected:?}");
-    assert_eq!(sums.of(Kind::Right).refused, 0);
+    let rejected = sums.of(WriteKind::Rejected);
+    assert_eq!((rejected.all, rejected.rejected), (7, 7), "{rejected:?}");
+    assert_eq!(sums.of(WriteKind::Right).rejected, 0);
 }
 
-/// Tools that nobody knows, ids that no order has and arguments that are missing are refused, and stop nothing else.
+/// Unknown tools, unknown order ids and missing arguments are rejected, and stop nothing else.
 #[test]
 fn nonsense_in_a_recording_is_refused_and_stops_nothing_else() {
     let Some(data) = data() else { return };
     let sums = replayed_from(
         &data,
-        Place::BehindAuth,
+        WriteScope::AfterAuth,
         |rules| rules,
         |it| {
             let lines = it.lines().map(|line| {
@@ -199,80 +199,83 @@ fn nonsense_in_a_recording_is_refused_and_stops_nothing_else() {
             lines.collect::<Vec<_>>().join("\n")
         },
     );
-    let wrong = sums.of(Kind::Wrong);
-    assert_eq!(wrong.refused, 114 * 5, "{wrong:?}");
-    assert_eq!(sums.of(Kind::Right).refused, 0);
+    let wrong = sums.of(WriteKind::Wrong);
+    assert_eq!(wrong.rejected, 114 * 5, "{wrong:?}");
+    assert_eq!(sums.of(WriteKind::Right).rejected, 0);
 }
 
 #[test]
 fn rules_stop_what_the_shop_would_reject_and_no_right_write() {
     let Some(data) = data() else { return };
-    let sums = replayed(&data, Place::BehindAuth, |rules| rules);
-    assert_eq!(sums.conversations, 114);
-    // The stand-in answers as the shop did when the conversations were recorded.
+    let sums = replayed(&data, WriteScope::AfterAuth, |rules| rules);
+    assert_eq!(sums.sessions, 114);
+    // The simulated shop answers as the shop did when the sessions were recorded.
     assert_eq!(sums.disagreeing, 0);
-    let right = sums.of(Kind::Right);
+    let right = sums.of(WriteKind::Right);
     let stopped = sums
         .writes
         .iter()
-        .filter(|it| it.kind == Kind::Right && it.last != Fate::Made);
-    let stopped: Vec<&str> = stopped.map(|it| it.says.as_str()).collect();
-    assert_eq!(right.refused, 0, "{stopped:?}");
+        .filter(|it| it.kind == WriteKind::Right && it.last != GateOutcome::Made);
+    let stopped: Vec<&str> = stopped.map(|it| it.message.as_str()).collect();
+    assert_eq!(right.rejected, 0, "{stopped:?}");
     let at_first = right.first_out_of_place + right.first_look_up + right.first_rule;
     assert!(at_first * 50 <= right.all, "{right:?}");
-    let rejected = sums.of(Kind::Rejected);
-    assert!(rejected.refused * 7 >= rejected.all * 6, "{rejected:?}");
+    let rejected = sums.of(WriteKind::Rejected);
+    assert!(rejected.rejected * 7 >= rejected.all * 6, "{rejected:?}");
     assert!(
         sums.extra_moves_each() <= 1.5,
         "{}",
         sums.extra_moves_each()
     );
-    // What docs/sop.md states.
-    let wrong = sums.of(Kind::Wrong);
+    // These figures are in docs/sop.md.
+    let wrong = sums.of(WriteKind::Wrong);
     assert_eq!((right.all, right.asked, right.let_through), (149, 12, 137));
     assert_eq!(
-        (wrong.all, wrong.refused, wrong.asked, wrong.let_through),
+        (wrong.all, wrong.rejected, wrong.asked, wrong.let_through),
         (20, 0, 4, 16)
     );
-    assert_eq!((rejected.all, rejected.refused), (7, 7));
+    assert_eq!((rejected.all, rejected.rejected), (7, 7));
     assert_eq!(at_first, 0);
-    let asked = sums.writes.iter().filter(|it| it.last == Fate::Asked);
+    let asked = sums
+        .writes
+        .iter()
+        .filter(|it| it.last == GateOutcome::Asked);
     for write in asked {
-        assert!(write.says.contains("args."), "{}", write.says);
+        assert!(write.message.contains("args."), "{}", write.message);
     }
 }
 
-/// Place alone stops nothing for good: a cooperative agent walks there.
+/// The position alone stops nothing for good: a cooperative agent moves there.
 #[test]
 fn place_alone_lets_everything_through() {
     let Some(data) = data() else { return };
-    let sums = replayed(&data, Place::OwnBranch, |rules| {
+    let sums = replayed(&data, WriteScope::OwnBranch, |rules| {
         let begin = rules.find("\nrules:\n").unwrap();
         let end = begin + rules[begin..].find("\n---\n").unwrap();
         format!("{}{}", &rules[..begin], &rules[end..])
     });
-    for kind in Kind::ALL {
+    for kind in WriteKind::ALL {
         let of = sums.of(kind);
         assert_eq!(
-            (of.refused, of.asked, of.let_through),
+            (of.rejected, of.asked, of.let_through),
             (0, 0, of.all),
             "{of:?}"
         );
     }
 }
 
-/// Held to their own branch, the same writes come through after some walking.
+/// Restricted to their own branch, the same writes are made after some moves.
 #[test]
 fn a_narrower_place_costs_moves_and_stops_no_more() {
     let Some(data) = data() else { return };
-    let wide = replayed(&data, Place::BehindAuth, |rules| rules);
-    let narrow = replayed(&data, Place::OwnBranch, |rules| rules);
-    for kind in Kind::ALL {
+    let wide = replayed(&data, WriteScope::AfterAuth, |rules| rules);
+    let narrow = replayed(&data, WriteScope::OwnBranch, |rules| rules);
+    for kind in WriteKind::ALL {
         let (wide, narrow) = (wide.of(kind), narrow.of(kind));
-        assert_eq!((wide.refused, wide.asked), (narrow.refused, narrow.asked));
+        assert_eq!((wide.rejected, wide.asked), (narrow.rejected, narrow.asked));
     }
-    // What docs/sop.md states.
-    assert_eq!(narrow.of(Kind::Right).first_out_of_place, 8);
+    // These figures are in docs/sop.md.
+    assert_eq!(narrow.of(WriteKind::Right).first_out_of_place, 8);
     assert!(wide.extra_moves < narrow.extra_moves);
     assert!(narrow.extra_moves_each() <= 1.5);
 }

@@ -1,30 +1,30 @@
-//! Prompts: what reaches the model, what comes back, and what is said where there is none.
+//! Prompts: what reaches the model, what comes back, and the failure without a model.
 
 use crate::{builtin, call};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_engine::seams::{Answer, Model, Prompt, Role};
+use tramline_engine::seams::{Model, ModelAnswer, Prompt, Role};
 
-/// Answers what it is told to, and remembers what it was asked.
-struct Parrot {
+/// Returns a fixed answer, and records the prompts.
+struct RecordingModel {
     says: &'static str,
     heard: Mutex<Option<Prompt>>,
 }
 
 #[async_trait]
-impl Model for Parrot {
-    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
+impl Model for RecordingModel {
+    async fn complete(&self, prompt: Prompt) -> Result<ModelAnswer, Failure> {
         *self.heard.lock().unwrap() = Some(prompt);
-        Ok(Answer {
+        Ok(ModelAnswer {
             text: self.says.to_owned(),
             tokens: 7,
         })
     }
 }
 
-fn parrot(says: &'static str) -> Arc<Parrot> {
-    Arc::new(Parrot {
+fn parrot(says: &'static str) -> Arc<RecordingModel> {
+    Arc::new(RecordingModel {
         says,
         heard: Mutex::new(None),
     })
@@ -90,12 +90,12 @@ async fn a_summary_is_worded_by_the_model_and_plain_without_one() {
     let done = call(&tools, "finalize_summary", arguments).await.unwrap();
     assert_eq!(
         done.get("summary").and_then(|text| text.as_str()),
-        Some("s:count: {\"n\":3}\ns:mail failed: no such address\ns:look: gave nothing")
+        Some("s:count: {\"n\":3}\ns:mail failed: no such address\ns:look: no output")
     );
     let nothing = call(&tools, "finalize_summary", "{}").await.unwrap();
     assert_eq!(
         nothing.to_json(),
-        r#"{"summary":"Nothing was done.","usage":{"tokens":0}}"#
+        r#"{"summary":"No steps were run.","usage":{"tokens":0}}"#
     );
     let model = parrot("Three were counted. ");
     let tools = builtin(dir.path(), &[]).with_model(Arc::clone(&model) as _);

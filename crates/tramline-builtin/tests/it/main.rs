@@ -1,4 +1,4 @@
-//! The built-in tools as a graph calls them: what they give, and what they refuse.
+//! The built-in tools as a graph calls them: what they return, and what they reject.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,6 +6,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod cuts;
 mod llm;
 mod preview;
 mod protected;
@@ -19,25 +20,25 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
-use tramline_builtin::{Allowed, Builtin, SERVER};
+use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_engine::seams::{Call, Tools};
+use tramline_engine::seams::{ToolCallRequest, Tools};
 
 pub(crate) fn builtin(root: &Path, hosts: &[&str]) -> Builtin {
     let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
-    Builtin::new(Allowed {
+    Builtin::new(BuiltinAccess {
         roots: vec![root.to_owned()],
         hosts,
-        ..Allowed::default()
+        ..BuiltinAccess::default()
     })
     .unwrap()
 }
 
 pub(crate) async fn call(tools: &Builtin, tool: &str, arguments: &str) -> Result<Value, Failure> {
     tools
-        .call(Call {
+        .call(ToolCallRequest {
             tool: ToolName::new(SERVER, tool),
             arguments: Value::from_json(arguments).unwrap(),
             key: "k".into(),
@@ -89,7 +90,7 @@ async fn files_are_written_read_and_listed() {
             .unwrap(),
         &"directory".into()
     );
-    // An absolute path inside the root is as good.
+    // An absolute path inside the root works too.
     let whole = dir.path().join("a/b.txt").to_string_lossy().into_owned();
     let read = call(&tools, "read-file", &format!(r#"{{"path":"{whole}"}}"#))
         .await
@@ -144,7 +145,7 @@ async fn nothing_leads_out_of_the_roots() {
 async fn a_failure_holds_no_part_of_a_long_path() {
     let dir = tempfile::tempdir().unwrap();
     let tools = builtin(dir.path(), &[]);
-    // A secret at the end of a path is hidden afterwards, if all of it is there.
+    // A secret at the end of a path is redacted later, if all of it is there.
     let path = format!("../{}hush-hush", "x".repeat(192));
     let arguments = format!(r#"{{"path":"{path}"}}"#);
     let failure = call(&tools, "read-file", &arguments).await.unwrap_err();
@@ -169,7 +170,7 @@ async fn bad_arguments_are_named() {
             r#"{"path":"x","content":"!","encoding":"base64"}"#,
             "write-file",
         ),
-        ("http", r#"{"url":"ftp://x"}"#, "is no http address"),
+        ("http", r#"{"url":"ftp://x"}"#, "is not an HTTP URL scheme"),
     ] {
         let failure = call(&tools, tool, arguments).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::BadArguments, "{failure}");
@@ -182,7 +183,7 @@ async fn bad_arguments_are_named() {
     );
 }
 
-/// Answers one request with the bytes given.
+/// Answers one request with these bytes.
 async fn answer_once(answer: &'static str) -> u16 {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

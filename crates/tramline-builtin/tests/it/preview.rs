@@ -1,10 +1,10 @@
-//! What a file tool would change, shown before it is called: nothing is touched.
+//! Previews of what a file tool would change: nothing is touched.
 
 use crate::builtin;
 use tramline_builtin::{Builtin, SERVER};
 use tramline_core::Value;
 use tramline_core::ids::ToolName;
-use tramline_core::question::FileChange;
+use tramline_core::pause_view::FileChange;
 use tramline_engine::seams::Tools;
 
 async fn preview(tools: &Builtin, tool: &str, arguments: &str) -> FileChange {
@@ -47,11 +47,11 @@ async fn a_preview_shows_the_difference_and_changes_nothing() {
     assert_eq!((same.change, same.diff), ("unchanged", None));
     let binary = preview(&tools, "write-file", r#"{"path":"bytes","content":"x"}"#).await;
     assert!(
-        note(&binary).contains("3 bytes that are no text"),
+        note(&binary).contains("3 bytes of binary data"),
         "{binary:?}"
     );
     let large = preview(&tools, "write-file", r#"{"path":"large","content":"x"}"#).await;
-    assert!(note(&large).contains("too many to compare"), "{large:?}");
+    assert!(note(&large).contains("too large to compare"), "{large:?}");
     let gone = preview(&tools, "delete-file", r#"{"path":"a"}"#).await;
     assert_eq!(
         (gone.change, diff(&gone).contains("-two")),
@@ -69,7 +69,11 @@ async fn a_preview_shows_the_difference_and_changes_nothing() {
     );
     for (tool, arguments, part) in [
         ("copy-file", r#"{"from":"a","to":"b"}"#, "overwrite: true"),
-        ("move-file", r#"{"from":"none","to":"b"}"#, "no file none"),
+        (
+            "move-file",
+            r#"{"from":"none","to":"b"}"#,
+            "none does not exist",
+        ),
         (
             "write-file",
             r#"{"path":"/etc/passwd","content":"x"}"#,

@@ -3,19 +3,19 @@
 use crate::call;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use tramline_builtin::{Allowed, Builtin, ProtectedPath, Protection, SERVER};
+use tramline_builtin::{Builtin, BuiltinAccess, ProtectedPath, Protection, SERVER};
 use tramline_core::Value;
 use tramline_core::failure::FailureKind;
 use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
 
 /// A root with a served document, a key, a data directory, and names that lead there.
-struct Place {
+struct ProtectedFixture {
     dir: tempfile::TempDir,
     tools: Builtin,
 }
 
-impl Place {
+impl ProtectedFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
@@ -57,10 +57,10 @@ impl Place {
                 Protection::SecretDirectory,
             ),
         ];
-        let tools = Builtin::new(Allowed {
+        let tools = Builtin::new(BuiltinAccess {
             roots: vec![dir.path().to_owned()],
             protected,
-            ..Allowed::default()
+            ..BuiltinAccess::default()
         })
         .unwrap();
         Self { dir, tools }
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-/// Every file with what is in it.
+/// Every file with its content.
 fn all(dir: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -97,7 +97,7 @@ fn all(dir: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Names that lead to something protected, or would if they were made.
+/// Names that lead to something protected, or would if they were created.
 const CHANGES: [&str; 21] = [
     "graphs.yaml",
     "./graphs.yaml",
@@ -124,7 +124,7 @@ const CHANGES: [&str; 21] = [
 
 #[tokio::test]
 async fn no_file_tool_changes_what_is_protected() {
-    let place = Place::new();
+    let place = ProtectedFixture::new();
     let before = all(place.dir.path());
     let root = place.dir.path().to_str().unwrap();
     for path in CHANGES {
@@ -163,7 +163,7 @@ async fn no_file_tool_changes_what_is_protected() {
 
 #[tokio::test]
 async fn keys_and_the_data_directory_cannot_be_read_either() {
-    let place = Place::new();
+    let place = ProtectedFixture::new();
     for path in [
         "settings.key",
         "free/hard.key",
@@ -201,7 +201,7 @@ async fn keys_and_the_data_directory_cannot_be_read_either() {
             .refused("list-directory", &format!(r#"{{"path":"{path}"}}"#))
             .await;
     }
-    // A served document is no secret.
+    // A served document is not secret.
     for path in [
         "graphs.yaml",
         "soft.yaml",
@@ -221,7 +221,7 @@ async fn keys_and_the_data_directory_cannot_be_read_either() {
 
 #[tokio::test]
 async fn what_lies_beside_can_be_changed() {
-    let place = Place::new();
+    let place = ProtectedFixture::new();
     for path in [
         "other.yaml",
         "free/graphs.yaml",
@@ -233,13 +233,13 @@ async fn what_lies_beside_can_be_changed() {
     }
     let moved = r#"{"from":"free/note.txt","to":"free/moved.txt"}"#;
     call(&place.tools, "move-file", moved).await.unwrap();
-    // The list can be another later on.
+    // The list can change later.
     let gone = ProtectedPath::new(
         place.dir.path().join("other.yaml"),
         "x",
         Protection::Unchanged,
     );
-    place.tools.protect(&[gone]);
+    place.tools.protect(move || vec![gone.clone()]);
     place
         .refused("delete-file", r#"{"path":"other.yaml"}"#)
         .await;
@@ -250,7 +250,7 @@ async fn what_lies_beside_can_be_changed() {
 
 #[tokio::test]
 async fn a_preview_of_a_refused_change_shows_nothing_of_the_file() {
-    let place = Place::new();
+    let place = ProtectedFixture::new();
     for (tool, arguments) in [
         ("write-file", r#"{"path":"settings.key","content":"x"}"#),
         ("delete-file", r#"{"path":"settings.key"}"#),
@@ -269,4 +269,60 @@ async fn a_preview_of_a_refused_change_shows_nothing_of_the_file() {
         assert_eq!(shown.diff, None, "{tool}");
         assert!(shown.note.unwrap().contains("would fail"), "{tool}");
     }
+}
+
+#[tokio::test]
+async fn the_data_directory_of_another_process_is_neither_read_nor_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let tools = crate::builtin(dir.path(), &[]);
+    let at = |name: &str| dir.path().join(name);
+    for folder in ["other", "other/claims", "early", "free"] {
+        std::fs::create_dir(at(folder)).unwrap();
+    }
+    for file in [
+        "other/tramline.db",
+        "other/settings.key",
+        "other/claims/one",
+        "early/settings.key",
+        "early/trusted",
+        "free/trusted",
+    ] {
+        std::fs::write(at(file), "x").unwrap();
+    }
+    let refused = async |tool: &str, arguments: String| {
+        let failure = call(&tools, tool, &arguments).await;
+        let failure = failure.expect_err(&format!("{tool} {arguments}"));
+        assert_eq!(failure.kind, FailureKind::Forbidden, "{tool}: {failure}");
+    };
+    let before = all(dir.path());
+    for path in [
+        "other/tramline.db",
+        "other/settings.key",
+        "other/claims/one",
+        "early/trusted",
+    ] {
+        refused("read-file", format!(r#"{{"path":"{path}"}}"#)).await;
+        refused("write-file", format!(r#"{{"path":"{path}","content":""}}"#)).await;
+        refused(
+            "delete-file",
+            format!(r#"{{"path":"{path}","confirm_delete":true}}"#),
+        )
+        .await;
+        refused("move-file", format!(r#"{{"from":"{path}","to":"mine"}}"#)).await;
+    }
+    for path in [
+        "other/new",
+        "other/deep/new",
+        "free/tramline.db",
+        "TRAMLINE.db",
+    ] {
+        let arguments = format!(r#"{{"path":"{path}","content":"","create_dirs":true}}"#);
+        refused("write-file", arguments).await;
+    }
+    for path in ["other", "other/claims"] {
+        refused("list-directory", format!(r#"{{"path":"{path}"}}"#)).await;
+    }
+    assert_eq!(all(dir.path()), before);
+    let free = call(&tools, "read-file", r#"{"path":"free/trusted"}"#).await;
+    assert!(free.is_ok(), "a file named like one of ours is not enough");
 }

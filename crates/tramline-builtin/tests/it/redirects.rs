@@ -1,11 +1,11 @@
-//! `http` and redirections: what was meant for one origin does not reach another.
+//! `http` and redirects: headers meant for one origin do not reach another.
 
 use crate::{builtin, call};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-/// A server that gives these answers, one for each request, and tells what it was sent.
+/// A server that gives these responses, one for each request, and records the requests.
 async fn server(answers: Vec<String>) -> (u16, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -56,7 +56,7 @@ async fn another_origin_gets_no_header_that_was_meant_for_the_first() {
             assert!(!second.contains(secret), "{status} {secret}: {second}");
         }
         assert!(!second.contains("referer"), "{second}");
-        // The same as browsers do: 307 and 308 repeat the request, the others turn to GET.
+        // As browsers do: 307 and 308 repeat the request, the others turn to GET.
         let repeats = status.starts_with("307") || status.starts_with("308");
         assert_eq!(second.starts_with("post /end"), repeats, "{second}");
         assert_eq!(second.contains(r#"{"a":1}"#), repeats, "{second}");
@@ -122,6 +122,6 @@ async fn redirections_end() {
     let failure = call(&tools, "http", &arguments(port, ""))
         .await
         .unwrap_err();
-    assert!(failure.message.contains("redirections"), "{failure}");
+    assert!(failure.message.contains("redirects"), "{failure}");
     assert!(failure.may_have_happened);
 }

@@ -1,4 +1,4 @@
-//! Copying, moving and deleting: what is there afterwards, and what is refused.
+//! Copying, moving and deleting: the result, and what is rejected.
 
 use crate::{builtin, call};
 use tramline_core::failure::FailureKind;
@@ -22,7 +22,7 @@ async fn files_are_copied_moved_and_deleted() {
         r#"{"from":"a","to":"x/b","bytes":5,"copied":true}"#
     );
     assert_eq!(std::fs::read_to_string(at("x/b")).unwrap(), "hello");
-    // The same once more changes nothing; another content is not replaced unasked.
+    // The same copy again changes nothing; different content is not replaced without `overwrite`.
     let again = call(&tools, "copy-file", r#"{"from":"a","to":"x/b"}"#).await;
     assert!(again.is_ok());
     std::fs::write(at("x/b"), "other").unwrap();
@@ -53,7 +53,7 @@ async fn files_are_copied_moved_and_deleted() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
-    assert_eq!(left, ["x"], "no parts are left behind");
+    assert_eq!(left, ["x"], "no temporary files are left behind");
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn what_is_no_file_or_not_confirmed_stays() {
     }
     let gone = call(&tools, "delete-file", r#"{"path":"link"}"#).await;
     assert!(gone.is_ok());
-    assert!(dir.path().join("f").exists(), "only the link is gone");
+    assert!(dir.path().join("f").exists(), "only the symlink is gone");
 }
 
 #[tokio::test]

@@ -4,17 +4,17 @@ use crate::call;
 use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_builtin::{Allowed, Builtin, SERVER};
+use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
 use tramline_core::Value;
 use tramline_core::failure::FailureKind;
 use tramline_core::ids::ToolName;
-use tramline_engine::seams::{Call, Tools};
+use tramline_engine::seams::{ToolCallRequest, Tools};
 
 fn shell(root: &Path) -> Builtin {
-    Builtin::new(Allowed {
+    Builtin::new(BuiltinAccess {
         roots: vec![root.to_owned()],
         shell: true,
-        ..Allowed::default()
+        ..BuiltinAccess::default()
     })
     .unwrap()
 }
@@ -87,7 +87,7 @@ async fn it_stays_inside() {
     }
 }
 
-/// Whether a process is there and at work.
+/// Whether a process exists and is running.
 fn lives(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
@@ -97,7 +97,10 @@ async fn gone(file: &Path) {
     let pid = std::fs::read_to_string(file).unwrap();
     let begun = std::time::Instant::now();
     while lives(&pid) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{pid} is there");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "{pid} is still running"
+        );
         tokio::task::yield_now().await;
     }
 }
@@ -106,7 +109,7 @@ async fn gone(file: &Path) {
 async fn nothing_is_left_behind() {
     let dir = tempfile::tempdir().unwrap();
     let tools = shell(dir.path());
-    let order = |command: &str, ms: u64, cancel: &CancellationToken| Call {
+    let order = |command: &str, ms: u64, cancel: &CancellationToken| ToolCallRequest {
         tool: ToolName::new(SERVER, "shell"),
         arguments: Value::object([("command", command.into())]),
         key: "k".into(),
@@ -115,16 +118,16 @@ async fn nothing_is_left_behind() {
         progress: None,
         upstream: None,
     };
-    // What goes on in the background ends with the command.
+    // Background processes end with the command.
     let never = CancellationToken::new();
     let done = tools.call(order("sleep 600 & echo $! > one; echo done", 9_000, &never));
     assert_eq!(done.await.unwrap().get("stdout"), Some(&"done".into()));
     gone(&dir.path().join("one")).await;
-    // So it does when time is up.
+    // And at the timeout.
     let late = tools.call(order("sh -c 'echo $$ > two; sleep 600'; true", 300, &never));
     assert_eq!(late.await.unwrap_err().kind, FailureKind::Timeout);
     gone(&dir.path().join("two")).await;
-    // And when nobody wants it any more.
+    // And on cancellation.
     let cancel = CancellationToken::new();
     let file = dir.path().join("three");
     let stop = async {

@@ -1,4 +1,4 @@
-//! Pipes, devices and sockets in a root: nobody waits for them.
+//! Pipes, devices and sockets in a root: opening them never blocks.
 
 use crate::{builtin, call};
 use nix::sys::stat::Mode;
@@ -16,7 +16,7 @@ async fn a_pipe_keeps_no_thread() {
     nix::unistd::mkfifo(&dir.path().join("pipe"), Mode::S_IRWXU).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
     std::fs::write(dir.path().join("good"), "good").unwrap();
-    // More than the calls that may be made at once, and than there are threads for.
+    // More than the limit on concurrent calls, and more than there are threads.
     for _ in 0..600 {
         let read = call(&tools, "read-file", r#"{"path":"pipe"}"#).await;
         let failure = read.unwrap_err();

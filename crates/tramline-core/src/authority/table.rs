@@ -1,9 +1,9 @@
-//! The table of who may answer what, as docs/security.md prints it.
+//! The table of who may answer what, as it appears in docs/security.md.
 
-use super::{AgentAnswers, AnswerChannel, Reason, may_answer};
+use super::{AgentAnswers, AnswerChannel, PauseReason, may_answer};
 use std::fmt::Write;
 
-/// The table under one choice of `approvals.agents`, in Markdown.
+/// The table for one setting of `approvals.agents`, in Markdown.
 pub fn markdown(agents: AgentAnswers) -> String {
     let mut text = String::from("| the run asks because of |");
     for channel in AnswerChannel::ALL {
@@ -12,7 +12,7 @@ pub fn markdown(agents: AgentAnswers) -> String {
     text.push_str("\n|---|");
     text.push_str(&"---|".repeat(AnswerChannel::ALL.len()));
     text.push('\n');
-    for reason in Reason::ALL {
+    for reason in PauseReason::ALL {
         let _ = write!(text, "| {} |", label(reason));
         for channel in AnswerChannel::ALL {
             let _ = write!(text, " {} |", cell(reason, channel, agents));
@@ -22,9 +22,9 @@ pub fn markdown(agents: AgentAnswers) -> String {
     text
 }
 
-fn cell(reason: Reason, channel: AnswerChannel, agents: AgentAnswers) -> &'static str {
+fn cell(reason: PauseReason, channel: AnswerChannel, agents: AgentAnswers) -> &'static str {
     let without_form = may_answer(reason, channel, agents, false).is_ok();
-    // Only a client that speaks MCP can show a form.
+    // Only an MCP client can show a form.
     let with_form = match channel {
         AnswerChannel::Agent => may_answer(reason, channel, agents, true).is_ok(),
         AnswerChannel::Http
@@ -54,45 +54,45 @@ fn heading(channel: AnswerChannel) -> &'static str {
     }
 }
 
-fn label(reason: Reason) -> &'static str {
+fn label(reason: PauseReason) -> &'static str {
     match reason {
-        Reason::Policy => "the operator's policy (`policy.ask`)",
-        Reason::Confirm => "a procedure's `confirm`",
-        Reason::OperatorBudget => "the operator's budget",
-        Reason::Destructive => "a destructive annotation",
-        Reason::Document => "`approval` in a document",
-        Reason::CallerBudget => "the caller's own budget",
-        Reason::InDoubt => "a call in doubt",
-        Reason::Effect => "a fork that repeats a call",
-        Reason::Layer => "a layer that is done",
-        Reason::Breakpoint => "a breakpoint",
-        Reason::Child => "a child run that waits",
+        PauseReason::Policy => "the operator's policy (`policy.ask`)",
+        PauseReason::Confirm => "a procedure's `confirm`",
+        PauseReason::OperatorBudget => "the operator's budget",
+        PauseReason::Destructive => "a destructive annotation",
+        PauseReason::Document => "`approval` in a document",
+        PauseReason::CallerBudget => "the caller's own budget",
+        PauseReason::InDoubt => "a call in doubt",
+        PauseReason::Effect => "a fork that repeats a call",
+        PauseReason::Layer => "a layer that is done",
+        PauseReason::Breakpoint => "a breakpoint",
+        PauseReason::Child => "a child run that waits",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authority::Refusal;
+    use crate::authority::AnswerRefusal;
 
-    /// Every cell of the default table, written out: reason, agent without and with a form, HTTP.
-    /// The other channels are people or the embedding program, and answer everything.
+    /// Every cell of the default table: reason, agent without and with a form, HTTP. The other
+    /// channels are people or the embedding program, and may answer everything.
     #[test]
     fn every_cell_of_the_default_table() {
-        let person = Some(Refusal::PersonOnly);
-        let form = Some(Refusal::UseForm);
+        let person = Some(AnswerRefusal::PersonOnly);
+        let form = Some(AnswerRefusal::UseForm);
         for (reason, agent, agent_with_form, http) in [
-            (Reason::Policy, person, person, person),
-            (Reason::Confirm, person, person, person),
-            (Reason::OperatorBudget, person, person, person),
-            (Reason::Destructive, None, form, None),
-            (Reason::Document, None, form, None),
-            (Reason::CallerBudget, None, None, None),
-            (Reason::InDoubt, None, None, None),
-            (Reason::Effect, None, None, None),
-            (Reason::Layer, None, None, None),
-            (Reason::Breakpoint, None, None, None),
-            (Reason::Child, None, None, None),
+            (PauseReason::Policy, person, person, person),
+            (PauseReason::Confirm, person, person, person),
+            (PauseReason::OperatorBudget, person, person, person),
+            (PauseReason::Destructive, None, form, None),
+            (PauseReason::Document, None, form, None),
+            (PauseReason::CallerBudget, None, None, None),
+            (PauseReason::InDoubt, None, None, None),
+            (PauseReason::Effect, None, None, None),
+            (PauseReason::Layer, None, None, None),
+            (PauseReason::Breakpoint, None, None, None),
+            (PauseReason::Child, None, None, None),
         ] {
             let rule = |channel, form| may_answer(reason, channel, AgentAnswers::Relay, form).err();
             assert_eq!(rule(AnswerChannel::Agent, false), agent, "{reason:?}");
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_cell_of_the_other_tables() {
-        for reason in Reason::ALL {
+        for reason in PauseReason::ALL {
             for channel in AnswerChannel::ALL {
                 for form in [false, true] {
                     let all = may_answer(reason, channel, AgentAnswers::All, form);
@@ -119,22 +119,25 @@ mod tests {
                     let none = may_answer(reason, channel, AgentAnswers::None, form);
                     let expected = match (channel.is_relayed(), reason) {
                         (false, _) => Ok(()),
-                        (true, Reason::Policy | Reason::Confirm | Reason::OperatorBudget) => {
-                            Err(Refusal::PersonOnly)
-                        }
                         (
                             true,
-                            Reason::Destructive
-                            | Reason::Document
-                            | Reason::InDoubt
-                            | Reason::Effect,
-                        ) => Err(Refusal::AgentsOff),
+                            PauseReason::Policy
+                            | PauseReason::Confirm
+                            | PauseReason::OperatorBudget,
+                        ) => Err(AnswerRefusal::PersonOnly),
                         (
                             true,
-                            Reason::Layer
-                            | Reason::Breakpoint
-                            | Reason::Child
-                            | Reason::CallerBudget,
+                            PauseReason::Destructive
+                            | PauseReason::Document
+                            | PauseReason::InDoubt
+                            | PauseReason::Effect,
+                        ) => Err(AnswerRefusal::AgentsOff),
+                        (
+                            true,
+                            PauseReason::Layer
+                            | PauseReason::Breakpoint
+                            | PauseReason::Child
+                            | PauseReason::CallerBudget,
                         ) => Ok(()),
                     };
                     assert_eq!(none, expected, "{reason:?} {channel:?}");
@@ -154,7 +157,7 @@ mod tests {
             assert!(
                 section.contains(&table),
                 "docs/security.md lacks this table for `approvals.agents: {}`:\n{table}",
-                agents.word()
+                agents.as_str()
             );
         }
     }

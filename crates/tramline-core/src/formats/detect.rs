@@ -1,12 +1,12 @@
-//! Which format a document is in, by what only that format has.
+//! Detects a document's format from fields that only one format has.
 
-use super::document::At;
-use super::{Flaws, Format};
-use crate::flaw::{Code, Flaw};
+use super::document::Spanned;
+use super::{FlawCollector, Format};
+use crate::flaw::{Flaw, FlawCode};
 use tramline_expr::Value;
 
-/// The format of a document, or the flaw that nothing tells it.
-pub(super) fn format(root: At<'_>) -> Result<Format, Vec<Flaw>> {
+/// The format of a document, or a flaw if it cannot be detected.
+pub(super) fn detect_format(root: Spanned<'_>) -> Result<Format, Vec<Flaw>> {
     let has = |key: &str| root.value.get(key).is_some();
     let is_list = |value: Option<&Value>| value.is_some_and(|value| value.as_array().is_some());
     let inner = root
@@ -17,7 +17,7 @@ pub(super) fn format(root: At<'_>) -> Result<Format, Vec<Flaw>> {
         Value::Array(items) if items.iter().any(|item| item.get("tool").is_some()) => {
             return Ok(Format::Dag);
         }
-        // What is no object at all is told by the reader of YAML graphs.
+        // The YAML graph reader reports a root that is not an object.
         Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             return Ok(Format::Yaml);
         }
@@ -33,13 +33,13 @@ pub(super) fn format(root: At<'_>) -> Result<Format, Vec<Flaw>> {
     } else if YAML.iter().any(|key| has(key)) {
         Ok(Format::Yaml)
     } else {
-        let mut flaws = Flaws::default();
+        let mut flaws = FlawCollector::default();
         flaws.add(
-            Code::Missing,
-            root.place(),
-            "nothing tells what kind of workflow this is",
+            FlawCode::MissingField,
+            root.source_span(),
+            "cannot tell which format this document is in",
             "a YAML graph has `tools`, a DAG `tasks`, a plan `plan`, an IR `nodes`, markdown `## Steps`",
         );
-        Err(flaws.sorted())
+        Err(flaws.into_sorted())
     }
 }

@@ -1,115 +1,115 @@
-//! YAML or JSON text as one value that knows where each of its parts stands in the file.
+//! Parses YAML or JSON into one value that knows the source location of each of its parts.
 //!
-//! Everything a hostile or broken file can do is bounded here, so that readers only ever see a
-//! plain tree of modest size. The parser's events are used rather than a loaded document: they
-//! tell how each text was written, which is what finds a place inside it.
+//! Size and depth are limited here, so that readers only see a plain tree of moderate size. It uses
+//! the parser's events instead of a loaded document, because the events say how each scalar was
+//! written, which is needed to map positions inside it.
 
-use super::Flaws;
-use crate::flaw::{Code, Flaw, Place};
+use super::FlawCollector;
+use crate::flaw::{Flaw, FlawCode, SourceSpan};
 
-mod at;
 mod build;
-pub(in crate::formats) mod graft;
+mod core_schema;
+pub(in crate::formats) mod embedded;
 mod json;
-pub(in crate::formats) mod marks;
-mod plain;
+mod spanned;
+pub(in crate::formats) mod spans;
 mod yaml;
 
-pub use at::At;
-pub(in crate::formats) use graft::Grafting;
-pub use marks::{Marks, Style};
-pub(in crate::formats) use marks::{Span, Spot};
+pub(in crate::formats) use embedded::EmbeddedBuilder;
+pub use spanned::Spanned;
+pub(in crate::formats) use spans::{SourcePosition, SourceRange};
+pub use spans::{SpanTree, YamlStyle};
 
-/// Larger files are refused, in bytes: a graph written by hand has some thousands.
+/// Largest accepted file, in bytes: a graph written by hand has a few thousand.
 pub const BYTES_MAX: usize = 4 << 20;
-/// Deeper nesting is refused, in levels: rules and schemas in real files stay under 20.
+/// Deepest accepted nesting, in levels: rules and schemas in real files stay under 20.
 pub const DEPTH_MAX: usize = 64;
-/// More values than this are refused, those that aliases repeat counted each time: it keeps a few
-/// lines of nested aliases from growing into gigabytes.
+/// Most values in a document, with aliased values counted at each use: a few lines of nested aliases
+/// could otherwise grow into gigabytes.
 pub const VALUES_MAX: usize = 200_000;
 
-/// A document read: its value, and where in the text each part of it stands.
+/// A parsed document: its value, and the source location of each part.
 #[derive(Debug)]
-pub struct Tree {
+pub struct SourceTree {
     text: String,
     value: tramline_expr::Value,
-    marks: Marks,
+    marks: SpanTree,
     root: u32,
 }
 
-impl Tree {
-    /// The whole document as a place to start from.
-    pub fn root(&self) -> At<'_> {
-        At::new(self, &self.value, self.root)
+impl SourceTree {
+    /// The root value.
+    pub fn root(&self) -> Spanned<'_> {
+        Spanned::new(self, &self.value, self.root)
     }
 
-    /// The text it was read from, without a byte order mark.
+    /// The source text, without a byte order mark.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// Reads YAML or JSON. What is wrong with it is told all at once, as far as it can be read.
-pub fn read(bytes: &[u8]) -> Result<Tree, Vec<Flaw>> {
+/// Parses YAML or JSON and reports as many flaws as possible at once.
+pub fn read(bytes: &[u8]) -> Result<SourceTree, Vec<Flaw>> {
     let text = decode(bytes).map_err(|flaw| vec![*flaw])?;
-    let mut flaws = Flaws::default();
+    let mut flaws = FlawCollector::default();
     let built = match json::read(text, &mut flaws) {
         Some(built) => Some(built),
         None => yaml::read(text, &mut flaws),
     };
     match built {
-        Some((value, root, marks)) if !flaws.fatal() => Ok(Tree {
+        Some((value, root, marks)) if !flaws.has_errors() => Ok(SourceTree {
             text: text.to_owned(),
             value,
             marks,
             root,
         }),
-        _ => Err(flaws.sorted()),
+        _ => Err(flaws.into_sorted()),
     }
 }
 
-/// Whether a text without quotes means just that text, and no number, boolean or null.
-pub(crate) fn is_plain_text(text: &str) -> bool {
-    plain::resolve(text).is_ok_and(|value| value.as_str() == Some(text))
+/// Whether an unquoted scalar is a string, not a number, boolean or null.
+pub(crate) fn is_unquoted_string(text: &str) -> bool {
+    core_schema::resolve(text).is_ok_and(|value| value.as_str() == Some(text))
 }
 
-/// A value as a document, for whoever was handed one without its text. Its places have no lines,
-/// only pointers.
-pub fn of_value(value: &tramline_expr::Value) -> Result<Tree, Vec<Flaw>> {
-    let mut flaws = Flaws::default();
-    match build::of_value(value, &mut flaws) {
-        Some((value, root, marks)) if !flaws.fatal() => Ok(Tree {
+/// Wraps a value that has no source text. Its locations have pointers but no lines.
+pub fn from_value(value: &tramline_expr::Value) -> Result<SourceTree, Vec<Flaw>> {
+    let mut flaws = FlawCollector::default();
+    match build::build_from_value(value, &mut flaws) {
+        Some((value, root, marks)) if !flaws.has_errors() => Ok(SourceTree {
             text: String::new(),
             value,
             marks,
             root,
         }),
-        _ => Err(flaws.sorted()),
+        _ => Err(flaws.into_sorted()),
     }
 }
 
-/// The bytes as text without a byte order mark, if they are text of a size to be read.
+/// Decodes the bytes as UTF-8 without a byte order mark and enforces the size limit.
 pub(in crate::formats) fn decode(bytes: &[u8]) -> Result<&str, Box<Flaw>> {
     let flaw = |place, message: String, suggestion: &str| {
         Box::new(Flaw {
-            code: Code::Unreadable,
-            place,
+            code: FlawCode::Unreadable,
+            span: place,
             message,
             suggestion: Some(suggestion.to_owned()),
         })
     };
     if bytes.len() > BYTES_MAX {
-        let message = format!(
-            "{} bytes are more than the {BYTES_MAX} allowed",
-            bytes.len()
-        );
-        return Err(flaw(point("", 0), message, "split it into several files"));
+        let message = format!("{} bytes exceed the limit of {BYTES_MAX}", bytes.len());
+        return Err(flaw(
+            char_span("", 0),
+            message,
+            "split it into several files",
+        ));
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             let sound = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-            let place = point(sound, sound.len());
+            let place = char_span(sound, sound.len());
             let message = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
                 "the file is UTF-16".to_owned()
             } else {
@@ -122,19 +122,19 @@ pub(in crate::formats) fn decode(bytes: &[u8]) -> Result<&str, Box<Flaw>> {
     let control = |&(_, c): &(usize, char)| c < ' ' && !matches!(c, '\t' | '\n' | '\r');
     if let Some((at, c)) = text.char_indices().find(control) {
         let message = format!(
-            "the character U+{:04X} does not belong into text",
+            "the character U+{:04X} is not allowed in text",
             u32::from(c)
         );
         let hint = "remove it; in double quotes it can be written as an escape like \\x00";
-        return Err(flaw(point(text, at), message, hint));
+        return Err(flaw(char_span(text, at), message, hint));
     }
     Ok(text)
 }
 
-/// The place of one character of the text, given by its byte.
-pub(crate) fn point(text: &str, byte: usize) -> Place {
+/// The location of one character, given its byte offset.
+pub(crate) fn char_span(text: &str, byte: usize) -> SourceSpan {
     let (line, column) = line_and_column(text, byte);
-    Place {
+    SourceSpan {
         line,
         column,
         end_line: line,
@@ -143,7 +143,7 @@ pub(crate) fn point(text: &str, byte: usize) -> Place {
     }
 }
 
-/// The line and column, from 1 and in characters, of a byte of the text.
+/// The line and column (from 1, in characters) of a byte offset.
 pub(crate) fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let (mut line, mut column) = (1, 1);
     let mut characters = text

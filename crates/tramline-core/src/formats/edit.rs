@@ -1,94 +1,94 @@
-//! Edits in a graph as changes of its text: comments, order and spacing stay as they are.
+//! Applies graph edits to a document's text and preserves comments, order and spacing.
 //!
-//! An edit is first worked out on the value of the document (`plan`), then written into the text
-//! (`writing`), and the text is read again: unless it reads as the value that was meant, the edit
-//! is refused. So nothing is ever changed but what was asked for.
+//! An edit is first computed on the document's value (`plan`), then written into the text
+//! (`writing`), and the text is parsed again. If the result differs from the computed value, the edit
+//! is rejected, so an edit never changes anything else.
 
-use super::checked::Form;
-use super::{Flaws, Format, detect, document, pflow_markdown};
+use super::diagnostics::SourceKind;
+use super::{FlawCollector, Format, detect, document, pflow_markdown};
 use crate::flaw::Flaw;
-use op::{Op, Step, key};
+use apply::EditableText;
+use op::{ValueOp, ValueStep, key_step};
 use serde::{Deserialize, Serialize};
-use splice::Spliced;
 use std::ops::Range;
+use text_patch::PatchedText;
 use tramline_expr::Value;
-use writing::Page;
 
-mod chart;
+mod apply;
+mod expression_references;
+mod flowchart;
+mod lower;
 mod op;
-mod plan;
-mod references;
-mod rename;
-mod splice;
+mod template_references;
 #[cfg(test)]
 mod tests;
-mod writing;
+mod text_patch;
 
-/// More edits at once are refused.
+/// Most edits in one request: each edit parses the document again.
 pub const EDITS_MAX: usize = 200;
 
-/// An edit in a graph.
+/// An edit of a graph.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Edit {
-    /// Adds a node, between another and what comes after it where one is named.
+pub enum GraphEdit {
+    /// Adds a node, inserted after another node if one is given.
     AddNode {
-        /// The node it comes after.
+        /// The node to insert it after.
         after: Option<String>,
         /// The node: `id`, `kind` and the fields of its format.
         node: serde_json::Map<String, serde_json::Value>,
     },
-    /// Takes a node away; what led to it leads to what came after it.
+    /// Removes a node; its incoming edges are redirected to its successor.
     RemoveNode {
-        /// Which one.
+        /// The node to remove.
         id: String,
     },
-    /// Gives a node another id, wherever it is named.
+    /// Renames a node and all references to it.
     RenameNode {
-        /// Which one.
+        /// The node to rename.
         id: String,
         /// Its new id.
         to: String,
     },
-    /// Leads from one node to another.
+    /// Adds an edge.
     Connect {
-        /// From where.
+        /// The source node.
         from: String,
-        /// To where.
+        /// The target node.
         to: String,
-        /// `error`, or the rule of a choice as JSON.
+        /// `error`, or the rule of a switch branch as JSON.
         label: Option<String>,
     },
-    /// Leads there no more.
+    /// Removes an edge.
     Disconnect {
-        /// From where.
+        /// The source node.
         from: String,
-        /// To where.
+        /// The target node.
         to: String,
     },
-    /// Sets a field of a node; null takes it away.
+    /// Sets a field of a node; null removes it.
     SetField {
-        /// Which node.
+        /// The node to change.
         id: String,
-        /// The way to the field: keys and places.
+        /// The path to the field: keys and indexes.
         path: Vec<serde_json::Value>,
-        /// What it is set to.
+        /// The new value.
         value: serde_json::Value,
     },
 }
 
-/// A stretch of a text, in characters, and what is put in its place.
+/// A text change: a character range and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
-    /// The first character that goes.
+pub struct TextChange {
+    /// The first replaced character.
     pub from: usize,
-    /// The character after the last that goes.
+    /// The character after the last replaced one.
     pub to: usize,
-    /// What comes instead.
+    /// The replacement.
     pub insert: String,
 }
 
-impl Change {
+impl TextChange {
     fn new(stretch: Range<usize>, insert: String) -> Self {
         Self {
             from: stretch.start,
@@ -100,44 +100,45 @@ impl Change {
 
 /// An edited text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedText {
     /// The new text.
     pub text: String,
-    /// What has changed, in places of the old one, in order.
-    pub changes: Vec<Change>,
+    /// The changes in order, in character offsets of the old text.
+    pub changes: Vec<TextChange>,
 }
 
-/// Makes edits, each on what the one before left. Either all of them are made, or it is told why
-/// not.
-pub fn edit(
+/// Applies the edits in order. Either all of them are applied, or the error says why not.
+pub fn apply_edits(
     text: &str,
-    form: Option<Form>,
+    form: Option<SourceKind>,
     workflow: Option<&str>,
-    edits: &[Edit],
-) -> Result<Edited, String> {
+    edits: &[GraphEdit],
+) -> Result<EditedText, String> {
     if edits.len() > EDITS_MAX {
-        return Err(format!("more than {EDITS_MAX} edits at once"));
+        return Err(format!("more than {EDITS_MAX} edits in one request"));
     }
-    // Places count from the first character that is shown.
+    // Offsets are counted without the byte order mark.
     let mark = text.starts_with('\u{feff}');
-    let mut spliced = Spliced::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let mut spliced = PatchedText::new(text.strip_prefix('\u{feff}').unwrap_or(text));
     for edit in edits {
         let text = spliced.text();
-        if form == Some(Form::Procedure) {
-            let changes = chart::changes(&text, edit)?;
+        if form == Some(SourceKind::Procedure) {
+            let changes = flowchart::flowchart_changes(&text, edit)?;
             changes.iter().for_each(|change| spliced.splice(change));
             continue;
         }
         let (mut tree, format) = match form {
-            Some(Form::Workflows(Format::Markdown)) => (read_steps(&text)?, Format::Markdown),
+            Some(SourceKind::Workflows(Format::Markdown)) => {
+                (read_markdown(&text)?, Format::Markdown)
+            }
             form => {
                 let tree = read(&text)?;
-                let format = format(form, &tree)?;
+                let format = resolve_format(form, &tree)?;
                 (tree, format)
             }
         };
-        for op in plan::plan(tree.root().value, format, workflow, edit)? {
-            tree = write(&mut spliced, &tree, &op, format)?;
+        for op in lower::lower_edit(tree.root().value, format, workflow, edit)? {
+            tree = apply_op(&mut spliced, &tree, &op, format)?;
         }
     }
     let mut changes = spliced.changes();
@@ -148,7 +149,7 @@ pub fn edit(
         }
     }
     let text = spliced.text();
-    Ok(Edited {
+    Ok(EditedText {
         text: if mark {
             format!("\u{feff}{text}")
         } else {
@@ -158,53 +159,52 @@ pub fn edit(
     })
 }
 
-fn read(text: &str) -> Result<document::Tree, String> {
-    document::read(text.as_bytes()).map_err(|flaws| mend(&flaws))
+fn read(text: &str) -> Result<document::SourceTree, String> {
+    document::read(text.as_bytes()).map_err(|flaws| fix_first_message(&flaws))
 }
 
-fn mend(flaws: &[Flaw]) -> String {
+fn fix_first_message(flaws: &[Flaw]) -> String {
     let first = flaws.first().map(ToString::to_string);
-    format!("mend the text first: {}", first.unwrap_or_default())
+    format!("fix the text first: {}", first.unwrap_or_default())
 }
 
-/// A workflow written as markdown in the shape of an IR.
-fn read_steps(text: &str) -> Result<document::Tree, String> {
-    let mut flaws = Flaws::default();
-    let tree = pflow_markdown::tree(text, &mut flaws);
-    match (tree, flaws.fatal()) {
+/// Parses a markdown workflow into the shape of an IR.
+fn read_markdown(text: &str) -> Result<document::SourceTree, String> {
+    let mut flaws = FlawCollector::default();
+    let tree = pflow_markdown::parse_tree(text, &mut flaws);
+    match (tree, flaws.has_errors()) {
         (Some(tree), false) => Ok(tree),
-        (Some(_) | None, _) => Err(mend(&flaws.sorted())),
+        (Some(_) | None, _) => Err(fix_first_message(&flaws.into_sorted())),
     }
 }
 
-fn format(form: Option<Form>, tree: &document::Tree) -> Result<Format, String> {
+fn resolve_format(form: Option<SourceKind>, tree: &document::SourceTree) -> Result<Format, String> {
     let format = match form {
-        Some(Form::Workflows(format)) => format,
-        Some(Form::Procedure) | None => {
-            detect::format(tree.root()).map_err(|_| "nothing tells its format".to_owned())?
-        }
+        Some(SourceKind::Workflows(format)) => format,
+        Some(SourceKind::Procedure) | None => detect::detect_format(tree.root())
+            .map_err(|_| "cannot detect the document's format".to_owned())?,
     };
     Ok(format)
 }
 
-/// Writes one change; the text must then read as the value that was meant.
-fn write(
-    spliced: &mut Spliced,
-    tree: &document::Tree,
-    op: &Op,
+/// Writes one op into the text and checks that the text then parses to the expected value.
+fn apply_op(
+    spliced: &mut PatchedText,
+    tree: &document::SourceTree,
+    op: &ValueOp,
     format: Format,
-) -> Result<document::Tree, String> {
-    let refuse = || "this place is written in a way that only its text can change".to_owned();
-    let meant: Value = op.on(tree.root().value).ok_or_else(refuse)?;
-    let mut changes = Page::new(tree).changes(op);
+) -> Result<document::SourceTree, String> {
+    let refuse = || "this syntax cannot be edited here; change the text instead".to_owned();
+    let meant: Value = op.apply_to(tree.root().value).ok_or_else(refuse)?;
+    let mut changes = EditableText::new(tree).changes(op);
     if format == Format::Markdown {
-        changes.splice(0..0, in_steps(tree, op));
+        changes.splice(0..0, markdown_change(tree, op));
     }
     for change in changes {
         let mut tried = spliced.clone();
         tried.splice(&change);
         let after = match format {
-            Format::Markdown => read_steps(&tried.text()),
+            Format::Markdown => read_markdown(&tried.text()),
             Format::Yaml | Format::Dag | Format::Ir => read(&tried.text()),
         };
         if let Ok(after) = after
@@ -217,28 +217,30 @@ fn write(
     Err(refuse())
 }
 
-/// How steps written as markdown come and go, and their parameters.
-fn in_steps(tree: &document::Tree, op: &Op) -> Option<Change> {
-    let sheet = pflow_markdown::patch::Sheet::of(tree.text());
-    let nodes = key("nodes");
+/// The change for adding or removing a markdown step or one of its parameters.
+fn markdown_change(tree: &document::SourceTree, op: &ValueOp) -> Option<TextChange> {
+    let sheet = pflow_markdown::patch::MarkdownPatcher::of(tree.text());
+    let nodes = key_step("nodes");
     let (stretch, insert) = match op {
-        Op::Insert(at, place, node) if *at == [nodes.clone()] => sheet.insert(*place, node),
-        Op::Remove(at) => match at.as_slice() {
-            [first, Step::Place(place)] if *first == nodes => sheet.remove(*place),
-            [first, Step::Place(place), .., Step::Key(name)] if *first == nodes => {
-                sheet.drop(*place, name)
+        ValueOp::Insert(at, place, node) if *at == [nodes.clone()] => {
+            sheet.insert_step(*place, node)
+        }
+        ValueOp::Remove(at) => match at.as_slice() {
+            [first, ValueStep::Index(place)] if *first == nodes => sheet.remove_step(*place),
+            [first, ValueStep::Index(place), .., ValueStep::Key(name)] if *first == nodes => {
+                sheet.remove_parameter(*place, name)
             }
             _ => None,
         },
-        Op::Set(at, value) => match at.as_slice() {
-            [first, Step::Place(place), .., Step::Key(name)]
-                if *first == nodes && op::find(tree.root().value, at).is_none() =>
+        ValueOp::Set(at, value) => match at.as_slice() {
+            [first, ValueStep::Index(place), .., ValueStep::Key(name)]
+                if *first == nodes && op::value_at(tree.root().value, at).is_none() =>
             {
-                sheet.add(*place, name, value)
+                sheet.add_parameter(*place, name, value)
             }
             _ => None,
         },
-        Op::Insert(..) => None,
+        ValueOp::Insert(..) => None,
     }?;
-    Some(Change::new(stretch, insert))
+    Some(TextChange::new(stretch, insert))
 }

@@ -1,73 +1,73 @@
-//! Mermaid flowcharts: read as people write them, and written so that reading gives the same again.
+//! Reads and writes Mermaid flowcharts; a written chart reads back the same.
 //!
-//! A hand-written scanner goes over the text once and keeps byte positions of the file it came
-//! from, so that a flaw in a diagram inside a Markdown file is told at its own line and column.
-//! What Mermaid itself takes is taken; where it stumbles over something whose meaning is plain
-//! (an id `end`, quotes inside a text), that is taken too.
+//! A hand-written scanner passes over the text once and keeps byte positions of the containing file,
+//! so that a flaw in a diagram inside a Markdown file is reported at its own line and column. It accepts
+//! what Mermaid accepts, and also some input that Mermaid rejects although its meaning is clear
+//! (an id `end`, quotes inside a text).
 
-use super::Flaws;
-use crate::flaw::{Code, Flaw};
+use super::FlawCollector;
+use crate::flaw::{Flaw, FlawCode};
 use std::ops::Range;
 use tramline_expr::{Str, Value};
 
-mod captions;
-mod data;
-mod decorations;
-mod groups;
-mod lines;
+mod attributes;
+mod labels;
+mod line_index;
 mod links;
 mod mask;
+mod nodes;
 mod parse;
 mod print;
-mod scan;
+mod scanner;
 mod shapes;
-mod vertices;
+mod styles;
+mod subgraphs;
 
-pub use captions::plain;
-pub(crate) use lines::Lines;
+pub use labels::plain_text;
+pub(crate) use line_index::LineIndex;
 pub use print::print;
-pub use shapes::Shape;
+pub use shapes::NodeShape;
 
-/// Larger diagrams are refused, in bytes: the largest drawn by hand have some ten thousand.
+/// Largest accepted diagram, in bytes: the largest hand-written ones have about ten thousand.
 pub const BYTES_MAX: usize = 4 << 20;
-/// More vertices than this are refused: nobody could read the drawing.
+/// Most vertices in a diagram: larger diagrams are unreadable.
 pub const VERTICES_MAX: usize = 50_000;
-/// More links than this are refused: a line of `a & b --> c & d` makes one for each pair.
+/// Most links in a diagram: a statement like `a & b --> c & d` makes one for each pair.
 pub const LINKS_MAX: usize = 100_000;
-/// Longer ids are refused, in bytes: each link is written with two of them.
+/// Longest id, in bytes: each link is written with two ids.
 pub const ID_BYTES_MAX: usize = 256;
-/// Deeper groups are refused.
+/// Deepest nesting of subgraphs, in levels: keeps recursion bounded.
 pub const DEPTH_MAX: usize = 64;
-/// More decorations, groups and directives than this are refused, each.
-pub const LINES_MAX: usize = 50_000;
+/// Most style statements, subgraphs and directives, each: keeps memory bounded.
+pub const STATEMENTS_MAX: usize = 50_000;
 
-/// A diagram read. One kind is known; others of the language would stand beside it.
+/// A parsed diagram. Only flowcharts are supported.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Diagram {
     /// A flowchart.
     Flowchart(Flowchart),
 }
 
-/// A flowchart as drawn: everything but comments and spacing.
+/// A flowchart: everything except comments and spacing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flowchart {
-    /// The lines between `---` at its beginning, as they stand.
-    pub front: Option<Str>,
-    /// The directives `%%{…}%%`, without their marks.
+    /// The frontmatter between the `---` lines, verbatim.
+    pub front_matter: Option<Str>,
+    /// The directives `%%{…}%%`, without their delimiters.
     pub directives: Vec<Str>,
-    /// Which way it goes.
+    /// The layout direction.
     pub direction: Option<Direction>,
-    /// The vertices in the order in which they are first named.
+    /// The vertices in order of first mention.
     pub vertices: Vec<Vertex>,
-    /// The links in the order in which they are drawn.
-    pub links: Vec<Link>,
-    /// The subgraphs in the order in which they begin.
-    pub groups: Vec<Group>,
-    /// Everything about looks and clicks, in order.
-    pub decorations: Vec<Decoration>,
+    /// The links in document order.
+    pub links: Vec<ChartLink>,
+    /// The subgraphs in document order.
+    pub subgraphs: Vec<Subgraph>,
+    /// All style, click and accessibility statements, in order.
+    pub styles: Vec<StyleStatement>,
 }
 
-/// Which way a drawing goes.
+/// A layout direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Downwards: `TD`, `TB`, `v`.
@@ -80,23 +80,22 @@ pub enum Direction {
     Left,
 }
 
-/// Where something stands in the text, in bytes. Two are always equal: what is compared is what
-/// was drawn, not where.
+/// A byte range in the text. All are equal, because charts are compared by content, not by location.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Spot {
+pub struct ByteSpan {
     /// Its first byte.
     pub start: usize,
     /// The byte after it.
     pub end: usize,
 }
 
-impl PartialEq for Spot {
+impl PartialEq for ByteSpan {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl From<Range<usize>> for Spot {
+impl From<Range<usize>> for ByteSpan {
     fn from(range: Range<usize>) -> Self {
         Self {
             start: range.start,
@@ -105,70 +104,70 @@ impl From<Range<usize>> for Spot {
     }
 }
 
-/// A box of a flowchart.
+/// A node of a flowchart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vertex {
     /// Its id.
     pub id: Str,
-    /// What is written in it, if anything but its id.
-    pub caption: Option<Caption>,
-    /// Its shape, if one was drawn.
-    pub shape: Option<Shape>,
+    /// Its label, unless it only shows its id.
+    pub label: Option<ChartLabel>,
+    /// Its shape, if one is given.
+    pub shape: Option<NodeShape>,
     /// Its classes.
     pub classes: Vec<Str>,
-    /// What else `@{…}` says of it.
+    /// Further attributes from `@{…}`.
     pub attributes: Vec<(Str, Value)>,
-    /// The group it is in.
-    pub group: Option<usize>,
-    /// Where its id first stands.
-    pub spot: Spot,
-    /// Another caption that it was given before, and where this one stands.
-    pub redrawn: Redrawn,
+    /// The subgraph that contains it.
+    pub subgraph: Option<usize>,
+    /// The location of its id's first mention.
+    pub span: ByteSpan,
+    /// The location of a second, different label, if there is one.
+    pub second_label: SecondLabel,
 }
 
-/// Where a vertex was given a second, other caption. Not compared: the last one is what is drawn.
+/// The location of a vertex's second, different label. Not compared: the last label counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Redrawn(pub Option<Spot>);
+pub struct SecondLabel(pub Option<ByteSpan>);
 
-impl PartialEq for Redrawn {
+impl PartialEq for SecondLabel {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// What is written in a box or on a link.
+/// The label of a vertex or a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Caption {
+pub struct ChartLabel {
     /// The text, entities decoded.
     pub text: Str,
     /// Whether it is Markdown.
     pub markdown: bool,
 }
 
-/// A line between two vertices.
+/// An edge between two vertices.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Link {
+pub struct ChartLink {
     /// Its id, if it has one.
     pub id: Option<Str>,
-    /// The vertex it leaves, by its place.
+    /// The index of its source vertex.
     pub from: usize,
-    /// The vertex it enters.
+    /// The index of its target vertex.
     pub to: usize,
-    /// How it is drawn.
+    /// Its line style.
     pub stroke: Stroke,
-    /// How many ranks it is long, from 1.
+    /// Its length in ranks, from 1.
     pub length: u32,
-    /// What it begins with.
-    pub tail: Head,
-    /// What it ends with.
-    pub head: Head,
-    /// What is written on it.
-    pub caption: Option<Caption>,
-    /// Where its arrow stands.
-    pub spot: Spot,
+    /// The arrow head at its start.
+    pub tail: ArrowHead,
+    /// The arrow head at its end.
+    pub head: ArrowHead,
+    /// Its label.
+    pub label: Option<ChartLabel>,
+    /// The location of its arrow.
+    pub span: ByteSpan,
 }
 
-/// How a link is drawn.
+/// The line style of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stroke {
     /// `-->`
@@ -181,9 +180,9 @@ pub enum Stroke {
     Invisible,
 }
 
-/// The end of a link.
+/// The arrow head of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Head {
+pub enum ArrowHead {
     /// `---`
     None,
     /// `-->`
@@ -196,22 +195,22 @@ pub enum Head {
 
 /// A subgraph.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
+pub struct Subgraph {
     /// Its id, if it has one.
     pub id: Option<Str>,
     /// Its title, if that is not its id.
-    pub title: Option<Caption>,
-    /// Which way its inside goes.
+    pub title: Option<ChartLabel>,
+    /// The layout direction inside it.
     pub direction: Option<Direction>,
-    /// The group it is in.
+    /// The subgraph that contains it.
     pub parent: Option<usize>,
-    /// Where it begins.
-    pub spot: Spot,
+    /// The location of its start.
+    pub span: ByteSpan,
 }
 
-/// A statement about looks, clicks or readers.
+/// A style, click or accessibility statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decoration {
+pub enum StyleStatement {
     /// `classDef name styles`, as written.
     ClassDef(Str),
     /// `class ids name`, as written.
@@ -226,7 +225,7 @@ pub enum Decoration {
     Link {
         /// The link's id.
         id: Str,
-        /// What is said of it, as JSON.
+        /// The attributes, as JSON.
         attributes: Str,
     },
     /// `accTitle: …`
@@ -235,74 +234,74 @@ pub enum Decoration {
     Description(Str),
 }
 
-/// Reads a file that holds one diagram.
+/// Reads a file that contains one diagram.
 pub fn read(bytes: &[u8]) -> Result<Diagram, Vec<Flaw>> {
     let text = super::document::decode(bytes).map_err(|flaw| vec![*flaw])?;
-    let mut flaws = Flaws::default();
-    let lines = Lines::of(text);
+    let mut flaws = FlawCollector::default();
+    let lines = LineIndex::of(text);
     let chart = read_part(text, 0..text.len(), &lines, &mut flaws);
     match chart {
-        Some(chart) if !flaws.fatal() => Ok(Diagram::Flowchart(chart)),
-        _ => Err(flaws.sorted()),
+        Some(chart) if !flaws.has_errors() => Ok(Diagram::Flowchart(chart)),
+        _ => Err(flaws.into_sorted()),
     }
 }
 
-/// Reads the diagram that stands in a part of a text; flaws are told at their places in the whole.
+/// Reads the diagram in a part of a text; flaws have locations in the whole text.
 pub(crate) fn read_part(
     text: &str,
     part: Range<usize>,
-    lines: &Lines<'_>,
-    flaws: &mut Flaws,
+    lines: &LineIndex<'_>,
+    flaws: &mut FlawCollector,
 ) -> Option<Flowchart> {
     if part.len() > BYTES_MAX {
-        let message = format!("{} bytes are more than the {BYTES_MAX} allowed", part.len());
-        let place = lines.place(part.start..part.start);
-        flaws.add(Code::Unreadable, place, message, "split the diagram");
+        let message = format!("{} bytes exceed the limit of {BYTES_MAX}", part.len());
+        let place = lines.source_span(part.start..part.start);
+        flaws.add(FlawCode::Unreadable, place, message, "split the diagram");
         return None;
     }
-    drawn(text, part, lines, flaws).map(|(chart, _)| chart)
+    parse_with_statements(text, part, lines, flaws).map(|(chart, _)| chart)
 }
 
-/// A statement of vertices and arrows as it stands in the text. For whoever changes a drawing.
+/// A statement of vertices and arrows with its source ranges, used by edits.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chain {
-    /// The vertices, those with `&` between them together.
-    pub(crate) ends: Vec<Vec<Mention>>,
-    /// The bytes of each arrow, with the blanks around it.
+pub(crate) struct LinkStatement {
+    /// The vertices; those joined by `&` are grouped.
+    pub(crate) ends: Vec<Vec<VertexMention>>,
+    /// The byte range of each arrow, with the surrounding whitespace.
     pub(crate) arrows: Vec<Range<usize>>,
 }
 
-/// One place that names a vertex, with all that is said of it there.
+/// A mention of a vertex, with the label and attributes given there.
 #[derive(Clone, Debug)]
-pub(crate) struct Mention {
-    /// The vertex, by its place.
+pub(crate) struct VertexMention {
+    /// The index of the vertex.
     pub(crate) vertex: usize,
-    /// Its bytes.
+    /// Its byte range.
     pub(crate) bytes: Range<usize>,
 }
 
-/// The diagram of a part of a text, and how its statements are written.
-pub(crate) fn drawn(
+/// Parses the diagram in a part of a text, with the source ranges of its statements.
+pub(crate) fn parse_with_statements(
     text: &str,
     part: Range<usize>,
-    lines: &Lines<'_>,
-    flaws: &mut Flaws,
-) -> Option<(Flowchart, Vec<Chain>)> {
+    lines: &LineIndex<'_>,
+    flaws: &mut FlawCollector,
+) -> Option<(Flowchart, Vec<LinkStatement>)> {
     let masked = mask::mask(text, part.clone());
-    parse::Parser::new(&masked, lines, flaws).chart(part)
+    parse::FlowchartParser::new(&masked, lines, flaws).chart(part)
 }
 
-/// A text as it stands between brackets: as it is where nothing in it means something else.
-pub(crate) fn written(text: &str) -> String {
+/// A label as written between brackets, quoted if necessary.
+pub(crate) fn write_label(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | ',' | '.' | '?' | '!' | '\'');
     let is_plain = !text.is_empty() && text.trim() == text && text.chars().all(plain);
     match is_plain {
         true => text.to_owned(),
-        false => format!("\"{}\"", captions::encode(text)),
+        false => format!("\"{}\"", labels::encode(text)),
     }
 }
 
-/// The brackets that draw a shape, if some do.
-pub(crate) fn brackets(shape: Shape) -> Option<(&'static str, &'static str)> {
+/// The brackets of a shape, if it has any.
+pub(crate) fn brackets(shape: NodeShape) -> Option<(&'static str, &'static str)> {
     shape.brackets()
 }

@@ -1,35 +1,35 @@
-//! Workflows as an IR in JSON: nodes of named types, edges with actions, declared inputs and
-//! outputs, and `${…}` wherever a value comes from elsewhere.
+//! pflow IR in JSON: typed nodes, edges with actions, declared inputs and outputs, and `${…}`
+//! references.
 //!
-//! What the document leaves out is filled in: edges in the order of the nodes, the first node as
-//! the start. A node that leads nowhere ends the run.
+//! Omitted parts have defaults: edges follow the order of the nodes, and the first node is the start.
+//! A node without a successor ends the run.
 
-use super::document::{self, At, Tree};
-use super::sketch::{self, Sketch, Sources};
-use super::yaml_graph::{Document, fields, limits, servers};
-use super::{Flaws, Hint};
-use crate::flaw::{Code, Flaw};
-use crate::workflow::{Action, Limits, Node, Workflow};
+use super::document::{self, SourceTree, Spanned};
+use super::workflow_builder::{self, NodeSources, WorkflowBuilder};
+use super::yaml_graph::{GraphDocument, fields, limits, servers};
+use super::{FlawCollector, ReadOptions};
+use crate::flaw::{Flaw, FlawCode};
+use crate::workflow::{Action, Node, Workflow, WorkflowLimits};
 use tramline_expr::Value;
 
 mod batch;
-mod called;
-mod declared;
-mod editor;
+mod edges;
+mod editor_schema;
+mod io;
 mod loops;
-mod names;
+mod node_types;
 mod nodes;
+mod reference_scope;
 mod retry;
+mod subworkflow;
 mod templates;
-mod types;
-mod ways;
 mod write;
 
-pub use editor::json_schema;
-pub(in crate::formats) use write::document as written;
+pub use editor_schema::json_schema;
+pub(in crate::formats) use write::ir_document as written;
 pub use write::write;
 
-/// The fields of a document.
+/// The known fields of a document.
 const KNOWN: [&str; 17] = [
     "$schema",
     "ir_version",
@@ -50,60 +50,68 @@ const KNOWN: [&str; 17] = [
     "template_resolution_mode",
 ];
 
-/// Reads an IR from a value, as a caller hands it over. Places are JSON pointers.
-pub fn read_value(value: &Value, hint: Hint<'_>) -> Result<Document, Vec<Flaw>> {
-    read_tree(&document::of_value(value)?, hint)
+/// Reads an IR from a JSON value. Locations are JSON pointers.
+pub fn read_value(value: &Value, hint: ReadOptions<'_>) -> Result<GraphDocument, Vec<Flaw>> {
+    read_tree(&document::from_value(value)?, hint)
 }
 
-/// Reads an IR that was made out of text already.
-pub(super) fn read_tree(tree: &Tree, hint: Hint<'_>) -> Result<Document, Vec<Flaw>> {
-    let mut flaws = Flaws::default();
+/// Reads an IR from a parsed document.
+pub(super) fn read_tree(
+    tree: &SourceTree,
+    hint: ReadOptions<'_>,
+) -> Result<GraphDocument, Vec<Flaw>> {
+    let mut flaws = FlawCollector::new(hint.mistyped_fields);
     let root = tree.root();
-    fields::unknown(root, "the document", &KNOWN, &mut flaws);
+    fields::warn_unknown(root, "the document", &KNOWN, &mut flaws);
     let Some(list) = node_list(root, &mut flaws) else {
-        return Err(flaws.sorted());
+        return Err(flaws.into_sorted());
     };
-    let servers = servers::downstream(root, &mut flaws);
-    let inputs = declared::inputs(root, &mut flaws);
+    let servers = servers::downstream_servers(root, &mut flaws);
+    let inputs = io::read_inputs(root, &mut flaws);
     let workflow = Workflow {
-        name: sketch::name(root, hint.name, &mut flaws),
-        title: sketch::text(root, "title", &mut flaws),
-        description: sketch::text(root, "description", &mut flaws),
-        input_schema: Some(declared::input_schema(&inputs)),
-        limits: limits::read(root, Limits::default(), &mut flaws),
+        name: workflow_builder::workflow_name(root, hint.name, &mut flaws),
+        title: workflow_builder::text_field(root, "title", &mut flaws),
+        description: workflow_builder::text_field(root, "description", &mut flaws),
+        input_schema: Some(io::input_schema(&inputs)),
+        limits: limits::read(root, WorkflowLimits::default(), &mut flaws),
         ..Workflow::default()
     };
-    let known = types::known_servers(&servers, hint.elsewhere);
-    let names = names::Names::of(list, inputs);
-    let mut sketch = Sketch::new(workflow, root);
-    sketch.add(
+    let known = node_types::known_servers(&servers, hint.known_servers);
+    let names = reference_scope::ReferenceScope::of(list, inputs);
+    let mut sketch = WorkflowBuilder::new(workflow, root);
+    sketch.add_node(
         Node::new(names.entry.clone(), Action::Entry),
-        Sources::at(root),
+        NodeSources::at(root),
     );
     let before = flaws.count();
     let mut loops = Vec::new();
     for (number, at) in list.items().enumerate() {
         let (node, sources, looped) = nodes::read(at, number, &names, &known, hint, &mut flaws);
-        sketch.add(node, sources);
+        sketch.add_node(node, sources);
         loops.extend(looped);
     }
-    ways::start(root, list, &names, &mut sketch, &mut flaws);
-    let ends = ways::read(root, list, &names, &mut sketch, &mut flaws);
-    declared::end(root, &names, ends, &mut sketch, &mut flaws);
-    loops::weave(loops, list.items().len(), &names, &mut sketch);
-    sketch.broken = flaws.fatal_since(before);
-    sketch.finish(servers, hint.elsewhere, flaws)
+    edges::connect_entry(root, list, &names, &mut sketch, &mut flaws);
+    let ends = edges::read(root, list, &names, &mut sketch, &mut flaws);
+    io::connect_exit(root, &names, ends, &mut sketch, &mut flaws);
+    loops::expand_loops(loops, list.items().len(), &names, &mut sketch);
+    sketch.is_incomplete = flaws.has_errors_since(before);
+    sketch.finish(servers, hint.known_servers, flaws)
 }
 
-fn node_list<'t>(root: At<'t>, flaws: &mut Flaws) -> Option<At<'t>> {
+fn node_list<'t>(root: Spanned<'t>, flaws: &mut FlawCollector) -> Option<Spanned<'t>> {
     let hint = "write a list of nodes, each with `id`, `type` and `params`";
-    match fields::given(root, "nodes") {
-        None => fields::missing(root, "the document", "nodes", hint, flaws),
+    match fields::present(root, "nodes") {
+        None => fields::report_missing(root, "the document", "nodes", hint, flaws),
         Some(list) if list.value.as_array().is_none() => {
-            fields::wrong(list, "nodes", "a list", hint, flaws);
+            fields::report_wrong_type(list, "nodes", "a list", hint, flaws);
         }
         Some(list) if list.value.as_array().is_some_and(<[Value]>::is_empty) => {
-            flaws.add(Code::Missing, list.place(), "there are no nodes", hint);
+            flaws.add(
+                FlawCode::MissingField,
+                list.source_span(),
+                "there are no nodes",
+                hint,
+            );
         }
         Some(list) => return Some(list),
     }

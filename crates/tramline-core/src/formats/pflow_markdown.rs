@@ -1,49 +1,49 @@
-//! Workflows as markdown: a title, inputs, steps and outputs under headings, prose that says what
-//! each is for, parameters as list items, long texts as fenced blocks.
+//! Markdown workflows: title, inputs, steps and outputs under headings, prose for descriptions,
+//! parameters as list items, long values as fenced blocks.
 //!
-//! Such a document says the same as an IR, so it is read into that shape, each part with its place
-//! in the markdown file, and the reader of IRs does the rest.
+//! Such a document is equivalent to an IR. It is parsed into that shape, with source locations in the
+//! markdown file, and then read by the IR reader.
 
-use super::document::{self, Grafting, Span, Tree};
+use super::document::{self, EmbeddedBuilder, SourceRange, SourceTree};
 use super::pflow_ir;
-use super::yaml_graph::Document;
-use super::{Flaws, Hint};
-use crate::flaw::{Code, Flaw};
-use lines::{Lines, heading};
-use outline::{Outline, Section};
+use super::yaml_graph::GraphDocument;
+use super::{FlawCollector, ReadOptions};
+use crate::flaw::{Flaw, FlawCode};
+use markdown_lines::{MarkdownLines, heading};
+use outline::{MarkdownSection, WorkflowOutline};
 
-mod lines;
+mod ir_assembler;
+mod markdown_lines;
 mod outline;
-mod parts;
 pub(super) mod patch;
 mod write;
 
 pub use write::write;
 
 /// Reads a document from the bytes of its file.
-pub(super) fn read(bytes: &[u8], hint: Hint<'_>) -> Result<Document, Vec<Flaw>> {
+pub(super) fn read(bytes: &[u8], hint: ReadOptions<'_>) -> Result<GraphDocument, Vec<Flaw>> {
     let text = document::decode(bytes).map_err(|flaw| vec![*flaw])?;
-    let mut flaws = Flaws::default();
-    let tree = tree(text, &mut flaws);
+    let mut flaws = FlawCollector::new(hint.mistyped_fields);
+    let tree = parse_tree(text, &mut flaws);
     let read = tree.map(|tree| pflow_ir::read_tree(&tree, hint));
     match read {
-        Some(Ok(mut document)) if !flaws.fatal() => {
+        Some(Ok(mut document)) if !flaws.has_errors() => {
             for flaw in std::mem::take(&mut document.warnings) {
                 flaws.push(flaw);
             }
-            document.warnings = flaws.sorted();
+            document.warnings = flaws.into_sorted();
             Ok(document)
         }
-        Some(Ok(_)) | None => Err(flaws.sorted()),
+        Some(Ok(_)) | None => Err(flaws.into_sorted()),
         Some(Err(more)) => {
             more.into_iter().for_each(|flaw| flaws.push(flaw));
-            Err(flaws.sorted())
+            Err(flaws.into_sorted())
         }
     }
 }
 
-/// Whether a text is such a document, by the headings that one must have.
-pub(super) fn is_one(bytes: &[u8]) -> bool {
+/// Whether a text is a markdown workflow, judged by its required headings.
+pub(super) fn is_markdown_workflow(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;
     };
@@ -51,7 +51,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
     for line in text.lines() {
         match heading(line) {
             Some((2, words)) => {
-                steps |= Section::named(&line[words]) == Some(Section::Steps);
+                steps |= MarkdownSection::named(&line[words]) == Some(MarkdownSection::Steps);
             }
             Some((3, _)) if steps => return true,
             Some(_) | None => {}
@@ -60,29 +60,32 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
     false
 }
 
-/// The document in the shape of an IR.
-pub(super) fn tree(text: &str, flaws: &mut Flaws) -> Option<Tree> {
-    let lines = Lines::of(text);
-    let outline = Outline::of(&lines, flaws);
+/// Parses the document into the shape of an IR.
+pub(super) fn parse_tree(text: &str, flaws: &mut FlawCollector) -> Option<SourceTree> {
+    let lines = MarkdownLines::of(text);
+    let outline = WorkflowOutline::of(&lines, flaws);
     let has = |section| outline.entities.iter().any(|one| one.section == section);
-    if !has(Section::Steps) {
+    if !has(MarkdownSection::Steps) {
         let (message, span) = match outline
             .sections
             .iter()
-            .find(|(one, _)| *one == Section::Steps)
+            .find(|(one, _)| *one == MarkdownSection::Steps)
         {
-            Some((_, at)) => ("there are no steps", lines.whole(*at)),
-            None => ("there is no section `Steps`", Span::at(1, 1)),
+            Some((_, at)) => ("there are no steps", lines.line_span(*at)),
+            None => (
+                "there is no section `Steps`",
+                SourceRange::single_char(1, 1),
+            ),
         };
         let hint = "write `## Steps`, and under it `### name` for each step";
-        let place = document::marks::place(span, String::new());
-        flaws.add(Code::Missing, place, message, hint);
+        let place = document::spans::place(span, String::new());
+        flaws.add(FlawCode::MissingField, place, message, hint);
         return None;
     }
-    let grafting = Grafting::new(text, flaws);
-    parts::Parts {
+    let grafting = EmbeddedBuilder::new(text, flaws);
+    ir_assembler::IrAssembler {
         lines: &lines,
-        grafting,
+        builder: grafting,
     }
-    .put_together(&outline)
+    .assemble(&outline)
 }

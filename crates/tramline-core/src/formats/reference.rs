@@ -1,102 +1,101 @@
-//! References to a part of an earlier output, as other formats write them, into JSONata and back.
+//! Converts references to earlier outputs, in the syntax of several formats, to JSONata and back.
 //!
-//! What a reference does not find is a failure that names what there is, so each becomes an
-//! expression of one exact form. That form is known again when a workflow is written out.
+//! A reference that finds nothing must fail with a message that names what exists, so each reference
+//! becomes an expression of one exact form. Writers recognise that form.
 
 use std::fmt::Write;
 use tramline_expr::{Str, Value};
 
 mod parse;
 
-pub(super) use parse::{path_of, pieces_of, reference_of, steps};
+pub(super) use parse::{parse_steps, path_of, pieces_of, reference_of};
 
 /// One step into a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// To what stands under a key.
+pub(super) enum ReferenceStep {
+    /// To the value of a key.
     Key(Str),
     /// To an item, from the end if negative.
     Index(i64),
 }
 
-/// The way to a part of a node's output.
+/// A path to a part of a node's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Path {
+pub(super) struct ReferencePath {
     /// The node's id, or the name of a variable.
     pub(super) root: Str,
-    /// Whether it is a variable: the item of a call that is spread over many.
-    pub(super) variable: bool,
-    /// From its output to the part.
-    pub(super) steps: Vec<Step>,
+    /// Whether the root is a variable: the item of a fan-out.
+    pub(super) is_variable: bool,
+    /// The steps from the output to the part.
+    pub(super) steps: Vec<ReferenceStep>,
 }
 
-/// What a reference takes if nothing before it is there.
+/// One alternative of a reference; they are tried in order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Operand {
+pub(super) enum ReferenceOperand {
     /// A part of an output.
-    Path(Path),
-    /// A value as it stands.
+    Path(ReferencePath),
+    /// A literal value.
     Literal(Value),
-    /// What an expression gives, which is always something.
+    /// An expression that always has a value.
     Source(Str),
 }
 
-/// A reference: the first of its operands that is there.
+/// A reference: the first of its operands that has a value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reference {
+pub(super) struct OutputReference {
     /// The operands; at least one.
-    pub(super) operands: Vec<Operand>,
-    /// Whether the node itself is sure to have run. Thousands of such references may stand in a
-    /// document that a program made, so what they become is kept short.
-    pub(super) sure: bool,
+    pub(super) operands: Vec<ReferenceOperand>,
+    /// Whether the node is certain to have run. Generated documents may contain thousands of such
+    /// references, so their expressions are kept short.
+    pub(super) is_certain: bool,
 }
 
-/// A piece of a text with references in it.
+/// A piece of a string with references.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
-    /// Text as it stands.
+pub(super) enum TextPart {
+    /// Literal text.
     Text(String),
-    /// A reference, in whose place its value is put.
-    Reference(Reference),
+    /// A reference, replaced by its value.
+    Reference(OutputReference),
 }
 
-impl Path {
-    /// The way to a part of the output of the node with this id.
-    pub(super) fn new(root: impl Into<Str>, steps: Vec<Step>) -> Self {
+impl ReferencePath {
+    /// A path into the output of the node with this id.
+    pub(super) fn new(root: impl Into<Str>, steps: Vec<ReferenceStep>) -> Self {
         Self {
             root: root.into(),
-            variable: false,
+            is_variable: false,
             steps,
         }
     }
 
     /// The path as JSONata.
     pub(super) fn jsonata(&self) -> String {
-        let source = if self.variable {
+        let source = if self.is_variable {
             format!("${}", self.root)
         } else if is_quotable(&self.root) {
-            quoted(&self.root)
+            jsonata_name(&self.root)
         } else {
-            format!("$lookup($, {})", text(&self.root))
+            format!("$lookup($, {})", jsonata_string(&self.root))
         };
-        into(&source, &self.steps)
+        append_steps(&source, &self.steps)
     }
 
-    /// The last words of an evaluation in which nothing was found; told at length, they name what
-    /// there is instead.
-    fn failure(&self, at_length: bool) -> String {
+    /// The `$error` call for a path that has no value; the long form also lists the keys that exist.
+    fn error_call(&self, at_length: bool) -> String {
         match self.steps.split_last().filter(|_| at_length) {
             None => {
-                let shown = text(&format!("there is no {}", self.jsonata()));
+                let shown = jsonata_string(&format!("there is no {}", self.jsonata()));
                 format!("$error({shown})")
             }
             Some((_, before)) => {
                 let parent = Self {
                     root: self.root.clone(),
-                    variable: self.variable,
+                    is_variable: self.is_variable,
                     steps: before.to_vec(),
                 };
-                let has = text(&format!(
+                let has = jsonata_string(&format!(
                     "there is no {}; {} has ",
                     self.jsonata(),
                     parent.jsonata()
@@ -107,12 +106,12 @@ impl Path {
     }
 }
 
-impl Reference {
-    /// A reference to one part of the output of a node that is sure to have run.
-    pub(super) fn sure(path: Path) -> Self {
+impl OutputReference {
+    /// A reference to a part of the output of a node that is certain to have run.
+    pub(super) fn certain(path: ReferencePath) -> Self {
         Self {
-            operands: vec![Operand::Path(path)],
-            sure: true,
+            operands: vec![ReferenceOperand::Path(path)],
+            is_certain: true,
         }
     }
 
@@ -124,34 +123,41 @@ impl Reference {
                 source.push_str(" ?? ");
             }
             match operand {
-                Operand::Path(path) => source.push_str(&path.jsonata()),
-                Operand::Literal(value) => source.push_str(&value.to_json()),
-                Operand::Source(other) => source.push_str(other),
+                ReferenceOperand::Path(path) => source.push_str(&path.jsonata()),
+                ReferenceOperand::Literal(value) => source.push_str(&value.to_json()),
+                ReferenceOperand::Source(other) => source.push_str(other),
             }
         }
-        let sure = |path: &Path| self.sure && path.steps.is_empty();
+        let sure = |path: &ReferencePath| self.is_certain && path.steps.is_empty();
         match self.operands.last() {
-            Some(Operand::Path(path)) if !sure(path) => {
+            Some(ReferenceOperand::Path(path)) if !sure(path) => {
                 source.push_str(" ?? ");
-                source.push_str(&path.failure(!self.sure));
+                source.push_str(&path.error_call(!self.is_certain));
             }
-            Some(Operand::Path(_) | Operand::Literal(_) | Operand::Source(_)) | None => {}
+            Some(
+                ReferenceOperand::Path(_)
+                | ReferenceOperand::Literal(_)
+                | ReferenceOperand::Source(_),
+            )
+            | None => {}
         }
         source
     }
 }
 
-/// A part of what an expression gives.
-pub(super) fn into(source: &str, steps: &[Step]) -> String {
+/// A path into the value of an expression.
+pub(super) fn append_steps(source: &str, steps: &[ReferenceStep]) -> String {
     let mut source = source.to_owned();
     for step in steps {
         match step {
-            Step::Key(key) if is_quotable(key) => {
+            ReferenceStep::Key(key) if is_quotable(key) => {
                 source.push('.');
-                source.push_str(&quoted(key));
+                source.push_str(&jsonata_name(key));
             }
-            Step::Key(key) => source = format!("$lookup({source}, {})", text(key)),
-            Step::Index(at) => {
+            ReferenceStep::Key(key) => {
+                source = format!("$lookup({source}, {})", jsonata_string(key))
+            }
+            ReferenceStep::Index(at) => {
                 let _ = write!(source, "[{at}]");
             }
         }
@@ -159,33 +165,33 @@ pub(super) fn into(source: &str, steps: &[Step]) -> String {
     source
 }
 
-/// A text with references in it as JSONata. Text stays; objects and lists become JSON.
-pub(super) fn joined(pieces: &[Piece]) -> String {
+/// A string with references as JSONata. Objects and lists become JSON.
+pub(super) fn concat_expression(pieces: &[TextPart]) -> String {
     let parts = pieces.iter().map(|piece| match piece {
-        Piece::Text(part) => text(part),
-        Piece::Reference(reference) => format!("$string({})", reference.jsonata()),
+        TextPart::Text(part) => jsonata_string(part),
+        TextPart::Reference(reference) => format!("$string({})", reference.jsonata()),
     });
     parts.collect::<Vec<_>>().join(" & ")
 }
 
-/// A text as JSONata has it.
-pub(super) fn text(text: &str) -> String {
+/// A JSONata string literal.
+pub(super) fn jsonata_string(text: &str) -> String {
     Value::from(text).to_json()
 }
 
-/// Whether backticks can hold a name.
+/// Whether a name can be written in backticks.
 fn is_quotable(name: &str) -> bool {
     !name.is_empty() && !name.contains('`')
 }
 
-/// A name as a step of a path.
-fn quoted(name: &str) -> String {
+/// A name as a step of a path, in backticks if necessary.
+fn jsonata_name(name: &str) -> String {
     let mut letters = name.chars();
     let plain = letters
         .next()
         .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
-    // These mean something else in an expression.
+    // These are operators or literals in an expression.
     let word = matches!(
         name,
         "and" | "or" | "in" | "true" | "false" | "null" | "function"

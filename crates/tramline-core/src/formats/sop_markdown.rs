@@ -1,193 +1,206 @@
-//! Procedures as Markdown: frontmatter, a flowchart in Mermaid, and instructions for its nodes.
+//! Procedures in Markdown: frontmatter, a Mermaid flowchart, and instructions for its nodes.
 //!
-//! Three layouts of the instructions are read (`prompts`), and files that are only a flowchart. Every
-//! flaw is told at its line of the file, those of the flowchart and of the YAML inside it included.
+//! Three layouts of instructions are supported (`prompts`), and files that contain only a flowchart.
+//! All flaws have locations in the file, including those in the flowchart and in embedded YAML.
 
 use super::document::decode;
-use super::mermaid::{self, Flowchart, Lines};
-use super::{Flaws, document};
-use crate::flaw::{Code, Flaw};
-use crate::sop::{Section, Sop};
+use super::mermaid::{self, Flowchart, LineIndex};
+use super::{FlawCollector, document};
+use crate::flaw::{Flaw, FlawCode};
+use crate::sop::{Sop, SopSection};
 use std::ops::Range;
 
-mod check;
-mod drawing;
-mod front;
-mod guards;
-mod names;
-mod nodes;
+mod call_rules;
+mod chart_nodes;
+mod chart_warnings;
+mod frontmatter;
+mod guard_coverage;
+mod instructions;
+mod name_checks;
+mod node_settings;
 mod outline;
-mod prompts;
-mod rules;
 
-use names::Formulas;
-use outline::Outline;
+use name_checks::ExpressionSet;
+use outline::SopOutline;
 
-/// More nodes than this are refused: the whole of it is kept with each conversation.
+/// Most nodes in a procedure: all of it is kept with each SOP session.
 pub const NODES_MAX: usize = 10_000;
 
-/// A procedure read and checked.
+/// A parsed and checked procedure.
 #[derive(Debug)]
-pub struct Document {
+pub struct SopDocument {
     /// The procedure.
     pub sop: Sop,
-    /// Flaws that do not keep it from being used, by place.
+    /// Warnings, ordered by location.
     pub warnings: Vec<Flaw>,
-    /// The lines of its nodes, in their order.
+    /// The line of each node.
     pub lines: Vec<usize>,
 }
 
-/// Reads a procedure; `name` is what it is called where the file says nothing.
-pub fn read(bytes: &[u8], name: &str) -> Result<Document, Vec<Flaw>> {
+/// Reads a procedure; `name` is the default name.
+pub fn read(bytes: &[u8], name: &str) -> Result<SopDocument, Vec<Flaw>> {
     let text = decode(bytes).map_err(|flaw| vec![*flaw])?;
-    let lines = Lines::of(text);
-    let mut flaws = Flaws::default();
-    let document = Reader {
+    let lines = LineIndex::of(text);
+    let mut flaws = FlawCollector::default();
+    let document = SopReader {
         text,
         lines: &lines,
         flaws: &mut flaws,
     }
-    .document(name);
+    .read_document(name);
     match document {
-        Some((sop, lines)) if !flaws.fatal() => Ok(Document {
+        Some((sop, lines)) if !flaws.has_errors() => Ok(SopDocument {
             sop,
-            warnings: flaws.sorted(),
+            warnings: flaws.into_sorted(),
             lines,
         }),
-        _ => Err(flaws.sorted()),
+        _ => Err(flaws.into_sorted()),
     }
 }
 
-/// Where the flowchart of a procedure stands, in bytes.
-pub(super) fn chart_of(text: &str) -> Option<Range<usize>> {
-    Outline::of(text).chart(text)
+/// The byte range of a procedure's flowchart.
+pub(super) fn chart_range(text: &str) -> Option<Range<usize>> {
+    SopOutline::of(text).chart_range(text)
 }
 
-/// The headings that instructions for nodes stand under, each with all that belongs to it.
-pub(super) fn instructions(text: &str) -> Vec<(String, Range<usize>, Range<usize>)> {
-    let outline = Outline::of(text);
-    let parts = outline.sections.iter().filter(|it| it.holds_prompts());
-    let below = parts.flat_map(|part| part.below(&outline));
+/// The headings of node instructions: node id, heading range, and range of the whole section.
+pub(super) fn instruction_headings(text: &str) -> Vec<(String, Range<usize>, Range<usize>)> {
+    let outline = SopOutline::of(text);
+    let parts = outline
+        .sections
+        .iter()
+        .filter(|it| it.contains_instructions());
+    let below = parts.flat_map(|part| part.subsections(&outline));
     let told = below.map(|it| {
         let title = it.title.replace('`', "");
         let id = title.split([' ', ':', '\t']).next().unwrap_or_default();
-        let whole = it.heading.start..it.whole(&outline).end;
+        let whole = it.heading.start..it.full_range(&outline).end;
         (id.to_owned(), it.heading.clone(), whole)
     });
     told.collect()
 }
 
-/// The parts of a procedure that name nodes outside of its drawing: its frontmatter, and what
-/// instructions stand in.
-pub(super) fn naming(text: &str) -> Vec<Range<usize>> {
-    let outline = Outline::of(text);
-    let parts = outline.sections.iter().filter(|it| it.holds_prompts());
-    let parts = parts.map(|it| it.heading.end..it.whole(&outline).end);
-    outline.front.clone().into_iter().chain(parts).collect()
+/// The parts outside of the flowchart that refer to nodes: the frontmatter and the instruction
+/// sections.
+pub(super) fn reference_ranges(text: &str) -> Vec<Range<usize>> {
+    let outline = SopOutline::of(text);
+    let parts = outline
+        .sections
+        .iter()
+        .filter(|it| it.contains_instructions());
+    let parts = parts.map(|it| it.heading.end..it.full_range(&outline).end);
+    outline
+        .frontmatter
+        .clone()
+        .into_iter()
+        .chain(parts)
+        .collect()
 }
 
-/// What all parts of the reader share.
-struct Reader<'t> {
+/// The state shared by all parts of the reader.
+struct SopReader<'t> {
     text: &'t str,
-    lines: &'t Lines<'t>,
-    flaws: &'t mut Flaws,
+    lines: &'t LineIndex<'t>,
+    flaws: &'t mut FlawCollector,
 }
 
-impl Reader<'_> {
-    fn document(mut self, name: &str) -> Option<(Sop, Vec<usize>)> {
-        let outline = Outline::of(self.text);
+impl SopReader<'_> {
+    fn read_document(mut self, name: &str) -> Option<(Sop, Vec<usize>)> {
+        let outline = SopOutline::of(self.text);
         let mut sop = Sop {
             name: name.into(),
             gated: true,
             ..Sop::default()
         };
-        let mut front = front::Front::default();
-        if let Some(range) = &outline.front {
-            front = self.front(range.clone(), &mut sop);
+        let mut front = frontmatter::Frontmatter::default();
+        if let Some(range) = &outline.frontmatter {
+            front = self.read_frontmatter(range.clone(), &mut sop);
         }
-        let part = self.chart_part(&outline)?;
+        let part = self.find_chart(&outline)?;
         let chart = mermaid::read_part(self.text, part.clone(), self.lines, self.flaws)?;
         sop.chart = self.text[part].trim().into();
         sop.sections = sections(self.text, &outline);
-        let drawn = self.draw(&chart, &mut sop)?;
-        let given = self.prompts(&outline, &sop);
-        let mut formulas = vec![Formulas::of_front(&front)];
-        formulas.extend(given.iter().map(Formulas::of_node));
-        self.give(given, &drawn, &mut sop);
-        self.settle(&front, &drawn, &mut sop);
-        // What could not be read may be why something else seems to be missing.
-        if !self.flaws.fatal_but(Code::Mistyped) {
-            self.names(&front, &formulas, &sop);
+        let drawn = self.read_chart(&chart, &mut sop)?;
+        let given = self.read_instructions(&outline, &sop);
+        let mut formulas = vec![ExpressionSet::of_front(&front)];
+        formulas.extend(given.iter().map(ExpressionSet::of_node));
+        self.apply_settings(given, &drawn, &mut sop);
+        self.resolve_globals(&front, &drawn, &mut sop);
+        // Unreadable parts may be the reason why something else seems to be missing.
+        if !self.flaws.has_errors_except(FlawCode::MistypedField) {
+            self.check_names(&front, &formulas, &sop);
         }
-        if !self.flaws.fatal() {
-            self.check(&chart, &drawn, &sop);
-            self.guards(&drawn, &sop);
+        if !self.flaws.has_errors() {
+            self.warn_about_chart(&chart, &drawn, &sop);
+            self.warn_about_guards(&drawn, &sop);
         }
-        let places = drawn.spots.iter();
-        let places = places.map(|spot| self.lines.at(spot.start).0).collect();
+        let places = drawn.spans.iter();
+        let places = places
+            .map(|spot| self.lines.line_and_column(spot.start).0)
+            .collect();
         Some((sop, places))
     }
 
-    /// Where the flowchart stands: a fenced block, or the whole file.
-    fn chart_part(&mut self, outline: &Outline) -> Option<Range<usize>> {
-        if let Some(part) = outline.chart(self.text) {
+    /// The byte range of the flowchart: a fenced block, or the whole file.
+    fn find_chart(&mut self, outline: &SopOutline) -> Option<Range<usize>> {
+        if let Some(part) = outline.chart_range(self.text) {
             return Some(part);
         }
-        let place = self.lines.place(0..0);
+        let place = self.lines.source_span(0..0);
         self.flaws.add(
-            Code::Missing,
+            FlawCode::MissingField,
             place,
             "there is no flowchart",
-            "add a block that begins with ```mermaid and `flowchart TD`",
+            "add a ```mermaid block that starts with `flowchart TD`",
         );
         None
     }
 
-    /// Reads YAML that stands in a part of the file, whose flaws are moved to their lines.
-    fn yaml(&mut self, part: Range<usize>) -> Option<(document::Tree, usize)> {
-        let before = self.lines.at(part.start).0 - 1;
+    /// Parses YAML in a part of the file and shifts its flaws to their lines.
+    fn parse_yaml(&mut self, part: Range<usize>) -> Option<(document::SourceTree, usize)> {
+        let before = self.lines.line_and_column(part.start).0 - 1;
         match document::read(&self.text.as_bytes()[part]) {
             Ok(tree) => Some((tree, before)),
             Err(flaws) => {
-                self.absorb(flaws, before);
+                self.add_shifted_flaws(flaws, before);
                 None
             }
         }
     }
 
-    /// Takes over flaws of a part that begins after so many lines.
-    fn absorb(&mut self, flaws: Vec<Flaw>, before: usize) {
+    /// Adds the flaws of a part that starts after `before` lines.
+    fn add_shifted_flaws(&mut self, flaws: Vec<Flaw>, before: usize) {
         for mut flaw in flaws {
-            flaw.place.line += before;
-            flaw.place.end_line += before;
+            flaw.span.line += before;
+            flaw.span.end_line += before;
             self.flaws.push(flaw);
         }
     }
 }
 
-/// The text that an agent is given at the beginning, by its sections.
-fn sections(text: &str, outline: &Outline) -> Vec<Section> {
+/// The sections that an agent receives at the start.
+fn sections(text: &str, outline: &SopOutline) -> Vec<SopSection> {
     let top = outline.sections.iter().filter(|it| it.level == 2);
-    top.filter(|it| !it.holds_prompts())
-        .map(|it| Section {
+    top.filter(|it| !it.contains_instructions())
+        .map(|it| SopSection {
             title: it.title.as_str().into(),
-            text: text[it.whole(outline)].trim().into(),
+            text: text[it.full_range(outline)].trim().into(),
         })
         .collect()
 }
 
-/// Where each node of the procedure stands in the drawing and in the file.
-struct Drawn {
-    /// The places of nodes by their vertices.
+/// Maps the nodes of the procedure to the flowchart and the file.
+struct ChartNodes {
+    /// The node index of each vertex.
     node_of: Vec<Option<usize>>,
-    /// Where each node is first named.
-    spots: Vec<mermaid::Spot>,
-    /// The links that edges come from, in the order of the edges.
+    /// The location of each node's first mention.
+    spans: Vec<mermaid::ByteSpan>,
+    /// The link of each edge.
     links: Vec<usize>,
 }
 
-impl Drawn {
-    fn link<'c>(&self, chart: &'c Flowchart, edge: usize) -> &'c mermaid::Link {
+impl ChartNodes {
+    fn link<'c>(&self, chart: &'c Flowchart, edge: usize) -> &'c mermaid::ChartLink {
         &chart.links[self.links[edge]]
     }
 }

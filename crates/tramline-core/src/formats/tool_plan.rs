@@ -1,95 +1,97 @@
-//! Plans: the tools that a planner wants called, one after the other, as it wrote them down.
+//! Plans: a sequence of tool calls written by a planner.
 //!
-//! Planners wrap their JSON into prose and code fences, so it is looked for leniently. What was
-//! found is then checked strictly, and everything that is wrong with it is told at once.
+//! Planners wrap their JSON in prose and code fences, so it is searched for leniently. The result is
+//! then checked strictly, and all problems are reported at once.
 
 use super::json_dag;
-use super::{Elsewhere, Format, Hint};
+use super::{Format, KnownServers, ReadOptions};
 use crate::flaw::Flaw;
 use crate::graph::Graph;
-use crate::workflow::{DEFAULT_LABEL, ERROR_LABEL, Edge, Join, Unhandled};
+use crate::workflow::{DEFAULT_LABEL, ERROR_LABEL, Edge, Join, UnhandledFailure};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
 
-mod find;
-mod settle;
+mod find_json;
+mod substitute;
 
-/// Longer plans are refused: a planner that goes on and on does not know what it wants.
+/// Most steps in a plan: longer ones are a sign that the planner lost track.
 const STEPS_MAX: usize = 64;
-/// Longer answers of a planner are not looked at.
+/// Longest planner response that is parsed, in bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// More is not told of what is wrong: a planner repairs what it is shown first.
-const COMPLAINTS_MAX: usize = 20;
+/// Most problems reported: a planner fixes the first ones anyway.
+const PROBLEMS_MAX: usize = 20;
 
 /// A plan.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct ToolPlan {
     /// The calls, in order.
-    pub steps: Vec<Planned>,
+    pub steps: Vec<PlannedStep>,
 }
 
 /// One call of a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// What the call is known by in this plan.
+pub struct PlannedStep {
+    /// The id of the call in this plan.
     pub id: Str,
     /// The tool, as the planner named it.
     pub tool: Str,
-    /// The arguments, an object. They may refer to what earlier calls gave: `$OUTPUT[id].field`.
+    /// The arguments, an object. They may refer to outputs of earlier calls: `$OUTPUT[id].field`.
     pub args: Value,
 }
 
-/// What a step does that fails.
+/// What happens when a step fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
-    /// It is told, and the next step begins.
+    /// The failure is reported, and the next step starts.
     Continue,
-    /// Nothing more begins.
+    /// No further step starts.
     Stop,
 }
 
-impl Plan {
-    /// Finds the plan in what a planner said. Gives everything that is wrong with it.
+impl ToolPlan {
+    /// Finds the plan in a planner's response, or returns all problems.
     pub fn read(text: &str) -> Result<Self, Vec<String>> {
         if text.len() > TEXT_BYTES_MAX {
-            return Err(vec![format!("a plan may have {TEXT_BYTES_MAX} bytes")]);
+            return Err(vec![format!(
+                "the response exceeds the limit of {TEXT_BYTES_MAX} bytes"
+            )]);
         }
-        match find::json(text) {
+        match find_json::find_json(text) {
             Some(value) => Self::from_value(&value),
-            None => Err(vec!["there is no JSON array in the answer".to_owned()]),
+            None => Err(vec!["there is no JSON array in the response".to_owned()]),
         }
     }
 
-    /// Reads a plan that is JSON already.
+    /// Reads a plan from a JSON value.
     pub fn from_value(value: &Value) -> Result<Self, Vec<String>> {
         let list = ["plan", "steps", "actions"]
             .iter()
             .find_map(|key| value.get(key))
             .unwrap_or(value);
         let Some(items) = list.as_array() else {
-            return Err(vec!["a plan is an array of steps".to_owned()]);
+            return Err(vec!["a plan must be an array of steps".to_owned()]);
         };
         if items.len() > STEPS_MAX {
             let count = items.len();
             return Err(vec![format!(
-                "{count} steps are more than the {STEPS_MAX} allowed"
+                "{count} steps exceed the limit of {STEPS_MAX}"
             )]);
         }
         let mut wrong = Vec::new();
         let mut ids = BTreeSet::new();
         let steps = (1..).zip(items.iter());
         let steps: Vec<_> = steps
-            .filter_map(|(number, item)| planned(number, item, &mut ids, &mut wrong))
+            .filter_map(|(number, item)| read_step(number, item, &mut ids, &mut wrong))
             .collect();
-        wrong.truncate(COMPLAINTS_MAX);
+        wrong.truncate(PROBLEMS_MAX);
         match wrong.is_empty() {
             true => Ok(Self { steps }),
             false => Err(wrong),
         }
     }
 
-    /// The plan as it is told to callers.
+    /// The plan as JSON, as shown to callers.
     pub fn to_value(&self) -> Value {
         Value::array(self.steps.iter().map(|step| {
             let mut told = Map::new();
@@ -100,7 +102,7 @@ impl Plan {
         }))
     }
 
-    /// The plan as the tasks of a DAG, each after the one before it.
+    /// The plan as the tasks of a DAG, each depending on the one before it.
     pub fn tasks(&self) -> Value {
         let mut before: Option<&Str> = None;
         let tasks = self.steps.iter().map(|step| {
@@ -116,14 +118,14 @@ impl Plan {
         Value::array(tasks)
     }
 
-    /// The plan as a graph: a chain of calls. Tools must be named with their servers by now.
+    /// The plan as a graph: a chain of calls. Tools must be named with their servers.
     pub fn graph(&self, name: &str, on_error: OnError) -> Result<Arc<Graph>, Vec<Flaw>> {
         let dag = Value::object([("tasks", self.tasks())]);
-        let hint = Hint {
+        let hint = ReadOptions {
             name,
             format: Some(Format::Dag),
-            elsewhere: Elsewhere::Any,
-            ..Hint::default()
+            known_servers: KnownServers::Any,
+            ..ReadOptions::default()
         };
         let document = json_dag::read_value(&dag, hint)?;
         let Some(graph) = document.workflows.into_iter().next() else {
@@ -131,13 +133,13 @@ impl Plan {
         };
         match on_error {
             OnError::Stop => Ok(graph),
-            OnError::Continue => Ok(going_on(&graph)),
+            OnError::Continue => Ok(continue_on_error(&graph)),
         }
     }
 }
 
-/// The same chain with a way on from every step that fails.
-fn going_on(graph: &Arc<Graph>) -> Arc<Graph> {
+/// The same chain with an error edge from every step to the next.
+fn continue_on_error(graph: &Arc<Graph>) -> Arc<Graph> {
     let mut workflow = (*graph.workflow).clone();
     let on = |edge: &Edge| Edge {
         label: ERROR_LABEL.into(),
@@ -149,25 +151,27 @@ fn going_on(graph: &Arc<Graph>) -> Arc<Graph> {
         .map(on)
         .collect();
     workflow.edges.extend(ways);
-    workflow.unhandled = Unhandled::SkipsDependents;
+    workflow.unhandled = UnhandledFailure::SkipsDependents;
     for node in &mut workflow.nodes {
         node.join = Join::Any;
     }
     match Graph::build(workflow) {
         Ok((built, _)) => Arc::new(built),
-        // More ways between the same nodes break nothing; the chain itself was sound.
+        // More edges between the same nodes cannot invalidate a valid chain.
         Err(_) => Arc::clone(graph),
     }
 }
 
-fn planned(
+fn read_step(
     number: usize,
     item: &Value,
     ids: &mut BTreeSet<Str>,
     wrong: &mut Vec<String>,
-) -> Option<Planned> {
+) -> Option<PlannedStep> {
     let Some(map) = item.as_object() else {
-        wrong.push(format!("step {number} is no object with `tool` and `args`"));
+        wrong.push(format!(
+            "step {number} is not an object with `tool` and `args`"
+        ));
         return None;
     };
     let known = [
@@ -180,14 +184,14 @@ fn planned(
         "reason",
     ];
     for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-        wrong.push(format!(
-            "step {number} has a field `{key}` that no step has"
-        ));
+        wrong.push(format!("step {number} has the unknown field `{key}`"));
     }
     let tool = item.get("tool").or_else(|| item.get("name"));
     let tool = tool.and_then(Value::as_str).unwrap_or_default().trim();
     if tool.is_empty() {
-        wrong.push(format!("step {number} names no tool: `tool` must be text"));
+        wrong.push(format!(
+            "step {number} does not name a tool: `tool` must be text"
+        ));
     }
     let args = ["args", "arguments", "parameters"];
     let args = args.iter().find_map(|key| item.get(key)).cloned();
@@ -200,9 +204,9 @@ fn planned(
     let given = item.get("id").and_then(Value::as_str).map(Str::from);
     let id = given.unwrap_or_else(|| format!("step_{number}").into());
     if !ids.insert(id.clone()) {
-        wrong.push(format!("step {number}: another step is called `{id}` too"));
+        wrong.push(format!("step {number}: the id `{id}` is already used"));
     }
-    Some(Planned {
+    Some(PlannedStep {
         id,
         tool: tool.into(),
         args,

@@ -1,67 +1,67 @@
-//! YAML graphs: a file that describes a server, and each of whose tools is a graph of nodes.
+//! YAML graphs: a file describes a server, and each of its tools is a graph of nodes.
 //!
-//! Every dialect that files in the wild use is read into the same workflows (`dialects`). All
-//! flaws are found in one go, those of expressions and of the graph's shape included.
+//! All dialects in use are read into the same workflows (`dialects`). All flaws are reported at once,
+//! including those in expressions and in the shape of the graph.
 
-use super::{Elsewhere, Flaws, document};
-use crate::flaw::{Code, Flaw};
+use super::{FlawCollector, KnownServers, ReadOptions, document};
+use crate::flaw::{Flaw, FlawCode};
 use crate::graph::Graph;
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
 
-mod acts;
 mod arguments;
-pub(super) mod calls;
-pub(super) mod care;
-mod dialects;
-pub(super) mod editor;
+pub(super) mod call_checks;
+mod call_nodes;
+pub(super) mod editor_schema;
 pub(super) mod fields;
+mod legacy;
 pub(super) mod limits;
+pub(super) mod node_options;
 pub(super) mod nodes;
-mod places;
+mod problem_spans;
 pub(super) mod servers;
 pub(super) mod tools;
 pub(super) mod write;
 
-pub use calls::{CallSite, Listing, check_calls};
-pub use editor::json_schema;
+pub use call_checks::{CallSite, ServerListing, check_calls};
+pub use editor_schema::json_schema;
 pub use write::write;
 
 /// The server whose tools need no configuration.
 pub const BUILTIN: &str = "builtin";
 
-/// A document read and checked: ready to be served.
+/// A parsed and checked document, ready to be served.
 #[derive(Debug)]
-pub struct Document {
-    /// What the document says of itself as a server.
+pub struct GraphDocument {
+    /// The server that the document describes.
     pub server: ServerInfo,
     /// The downstream servers as written, by name; an empty object if there are none.
     pub servers: Value,
     /// One graph for each tool, in document order.
     pub workflows: Vec<Arc<Graph>>,
-    /// Flaws that do not keep it from being used, by place.
+    /// Warnings, ordered by location.
     pub warnings: Vec<Flaw>,
-    /// Every call that its nodes make, with its place.
+    /// Every tool call of its nodes, with its location.
     pub calls: Vec<CallSite>,
-    /// The workflows of documents beside it that its nodes call by path, each named by that path.
-    /// Readers leave it empty: they read no files.
-    pub companions: Vec<Arc<Graph>>,
+    /// The workflows of other documents that its nodes call by path, each named by that path. Readers
+    /// leave it empty, because they do not read files.
+    pub linked_workflows: Vec<Arc<Graph>>,
 }
 
-/// What a document says of itself as a server.
+/// The server that a document describes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerInfo {
     /// Its name.
     pub name: Str,
     /// Its version.
     pub version: Str,
-    /// A name for people; the name, where the document gives no other.
+    /// The display name; defaults to the name.
     pub title: Str,
     /// How agents should use it.
     pub instructions: Option<Str>,
 }
 
-impl Document {
+impl GraphDocument {
     /// The graph of a tool.
     pub fn workflow(&self, name: &str) -> Option<&Arc<Graph>> {
         self.workflows
@@ -70,28 +70,32 @@ impl Document {
     }
 }
 
-/// Reads a document whose servers are all in it.
-pub fn read(bytes: &[u8]) -> Result<Document, Vec<Flaw>> {
+/// Reads a document that declares all of its servers.
+pub fn read(bytes: &[u8]) -> Result<GraphDocument, Vec<Flaw>> {
     read_with(bytes, &[])
 }
 
-/// Reads a document that may also use servers which are configured elsewhere.
-pub fn read_with(bytes: &[u8], elsewhere: &[Str]) -> Result<Document, Vec<Flaw>> {
-    read_tree(&document::read(bytes)?, Elsewhere::Configured(elsewhere))
+/// Reads a document that may also use servers configured elsewhere.
+pub fn read_with(bytes: &[u8], elsewhere: &[Str]) -> Result<GraphDocument, Vec<Flaw>> {
+    let hint = ReadOptions {
+        known_servers: KnownServers::Configured(elsewhere),
+        ..ReadOptions::default()
+    };
+    read_tree(&document::read(bytes)?, hint)
 }
 
-/// Reads a document that was made out of text already.
+/// Reads a document from a parsed tree.
 pub(super) fn read_tree(
-    tree: &document::Tree,
-    elsewhere: Elsewhere<'_>,
-) -> Result<Document, Vec<Flaw>> {
+    tree: &document::SourceTree,
+    hint: ReadOptions<'_>,
+) -> Result<GraphDocument, Vec<Flaw>> {
     let root = tree.root();
-    let mut flaws = Flaws::default();
+    let mut flaws = FlawCollector::new(hint.mistyped_fields);
     if root.value.as_object().is_none() {
         let message = format!("a document must be an object, not {}", root.value.kind());
-        let hint = "begin with `server:` and `tools:`";
-        flaws.add(Code::WrongType, root.place(), message, hint);
-        return Err(flaws.sorted());
+        let hint = "start with `server:` and `tools:`";
+        flaws.add(FlawCode::WrongType, root.source_span(), message, hint);
+        return Err(flaws.into_sorted());
     }
     const KNOWN: [&str; 7] = [
         "version",
@@ -102,20 +106,20 @@ pub(super) fn read_tree(
         "tools",
         "nodes",
     ];
-    fields::unknown(root, "the document", &KNOWN, &mut flaws);
-    let server = servers::info(root, &mut flaws);
-    let servers = servers::downstream(root, &mut flaws);
+    fields::warn_unknown(root, "the document", &KNOWN, &mut flaws);
+    let server = servers::server_info(root, &mut flaws);
+    let servers = servers::downstream_servers(root, &mut flaws);
     let tools = tools::read(root, &mut flaws);
-    calls::check_servers(&tools.calls, &servers, elsewhere, &mut flaws);
-    if flaws.fatal() {
-        return Err(flaws.sorted());
+    call_checks::check_servers(&tools.calls, &servers, hint.known_servers, &mut flaws);
+    if flaws.has_errors() {
+        return Err(flaws.into_sorted());
     }
-    Ok(Document {
+    Ok(GraphDocument {
         server,
         servers,
         workflows: tools.workflows,
-        warnings: flaws.sorted(),
+        warnings: flaws.into_sorted(),
         calls: tools.calls,
-        companions: Vec::new(),
+        linked_workflows: Vec::new(),
     })
 }

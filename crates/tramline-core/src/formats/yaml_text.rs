@@ -1,64 +1,64 @@
-//! Values as YAML that people like to read: blocks for long text, short things on one line.
+//! Writes values as readable YAML: blocks for long text, short values on one line.
 
-use super::document::is_plain_text;
+use super::document::is_unquoted_string;
 use std::fmt::Write;
 use tramline_expr::{Map, Str, Value};
 
-/// Lists and objects that fit into this many characters stand on one line.
+/// Longest list or object written on one line, in characters.
 const FLOW_CHARS_MAX: usize = 76;
-/// Text up to this many characters stands behind its key.
+/// Longest string written on the line of its key, in characters.
 const TEXT_CHARS_MAX: usize = 84;
-/// Lines of folded text are about this long, in characters.
+/// Approximate line length of folded text, in characters.
 const LINE_CHARS: usize = 100;
-/// How much deeper each level stands.
-const STEP: usize = 2;
+/// Indentation per level, in spaces.
+const INDENT: usize = 2;
 
-/// What stands behind `key:` in a block, without the end of its last line.
-pub(super) fn behind(value: &Value, indent: usize) -> String {
+/// The value after `key:` in a block, without the final line break.
+pub(super) fn value_after_key(value: &Value, indent: usize) -> String {
     let mut text = String::new();
-    after(&mut text, value, indent);
+    write_value(&mut text, value, indent);
     text.truncate(text.trim_end_matches('\n').len());
     text
 }
 
-/// An item of a list in a block with its dash, without the end of its last line.
-pub(super) fn dashed(item: &Value, indent: usize) -> String {
+/// An item of a block list with its dash, without the final line break.
+pub(super) fn list_item_text(item: &Value, indent: usize) -> String {
     let mut text = String::new();
     match item {
-        // A node reads better in several lines, however short it is.
+        // A node is more readable on several lines, even if it is short.
         Value::Object(map) => {
             let mut below = String::new();
-            fields(&mut below, map, indent + STEP);
+            write_fields(&mut below, map, indent + INDENT);
             pad(&mut text, indent);
             text.push_str("- ");
             text.push_str(below.trim_start());
         }
         Value::Array(_) | Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {
-            list_item(&mut text, item, indent);
+            write_list_item(&mut text, item, indent);
         }
     }
     text.truncate(text.trim_end_matches('\n').len());
     text
 }
 
-/// A value on one line inside of brackets, if it can stand there.
-pub(super) fn inline(value: &Value) -> Option<String> {
+/// A value in flow style on one line, if possible.
+pub(super) fn flow_text(value: &Value) -> Option<String> {
     let mut line = String::new();
-    one_line(value, &mut line)?;
+    write_flow(value, &mut line)?;
     Some(line)
 }
 
-/// A key as it is written.
-pub(super) fn key(key: &str) -> String {
-    name(key)
+/// A key, quoted if necessary.
+pub(super) fn key_text(key: &str) -> String {
+    quote_key(key)
 }
 
-/// The fields of an object as YAML, each after a blank line where it is more than a line.
+/// The fields of an object as YAML; a blank line precedes each field of several lines.
 pub(super) fn document(map: &Map) -> String {
     let mut text = String::new();
     for (key, value) in map.iter() {
         let mut part = String::new();
-        field(&mut part, key, value, 0);
+        write_field(&mut part, key, value, 0);
         if !text.is_empty() && part.lines().count() > 1 {
             text.push('\n');
         }
@@ -71,37 +71,39 @@ fn pad(text: &mut String, indent: usize) {
     text.extend(std::iter::repeat_n(' ', indent));
 }
 
-fn field(text: &mut String, key: &Str, value: &Value, indent: usize) {
+fn write_field(text: &mut String, key: &Str, value: &Value, indent: usize) {
     pad(text, indent);
-    text.push_str(&name(key));
+    text.push_str(&quote_key(key));
     text.push(':');
-    after(text, value, indent);
+    write_value(text, value, indent);
 }
 
-/// What stands after `key:`, to the end of its last line.
-fn after(text: &mut String, value: &Value, indent: usize) {
-    if let Some(flow) = flow(value, indent) {
+/// Writes the value after `key:`, including the final line break.
+fn write_value(text: &mut String, value: &Value, indent: usize) {
+    if let Some(flow) = flow_if_short(value, indent) {
         let _ = writeln!(text, " {flow}");
         return;
     }
     match value {
         Value::Object(map) => {
             text.push('\n');
-            fields(text, map, indent + STEP);
+            write_fields(text, map, indent + INDENT);
         }
         Value::Array(items) => {
             text.push('\n');
-            let far = items.iter().any(|item| flow(item, indent + STEP).is_none());
+            let far = items
+                .iter()
+                .any(|item| flow_if_short(item, indent + INDENT).is_none());
             for (at, item) in items.iter().enumerate() {
-                if far && at > 0 && flow(item, indent + STEP).is_none() {
+                if far && at > 0 && flow_if_short(item, indent + INDENT).is_none() {
                     text.push('\n');
                 }
-                list_item(text, item, indent + STEP);
+                write_list_item(text, item, indent + INDENT);
             }
         }
         Value::String(long) => {
             text.push(' ');
-            block(text, long, indent + STEP);
+            write_block(text, long, indent + INDENT);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {
             let _ = writeln!(text, " {value}");
@@ -109,20 +111,20 @@ fn after(text: &mut String, value: &Value, indent: usize) {
     }
 }
 
-fn fields(text: &mut String, map: &Map, indent: usize) {
+fn write_fields(text: &mut String, map: &Map, indent: usize) {
     for (key, value) in map.iter() {
-        field(text, key, value, indent);
+        write_field(text, key, value, indent);
     }
 }
 
-fn list_item(text: &mut String, item: &Value, indent: usize) {
+fn write_list_item(text: &mut String, item: &Value, indent: usize) {
     pad(text, indent);
     text.push('-');
     match item {
-        Value::Object(map) if flow(item, indent + STEP).is_none() => {
-            // The first field stands behind the dash, the others below it.
+        Value::Object(map) if flow_if_short(item, indent + INDENT).is_none() => {
+            // The first field follows the dash, the others are below it.
             let mut below = String::new();
-            fields(&mut below, map, indent + STEP);
+            write_fields(&mut below, map, indent + INDENT);
             text.push(' ');
             text.push_str(below.trim_start());
         }
@@ -131,24 +133,24 @@ fn list_item(text: &mut String, item: &Value, indent: usize) {
         | Value::String(_)
         | Value::Null
         | Value::Bool(_)
-        | Value::Number(_) => after(text, item, indent),
+        | Value::Number(_) => write_value(text, item, indent),
     }
 }
 
-/// The value on one line, if it is short enough to be read so.
-fn flow(value: &Value, indent: usize) -> Option<String> {
+/// The value on one line, if it is short enough.
+fn flow_if_short(value: &Value, indent: usize) -> Option<String> {
     if let Value::String(text) = value {
         let short = text.chars().count() + indent <= TEXT_CHARS_MAX && !text.contains('\n');
         return (short || !is_block(text)).then(|| scalar(text, false));
     }
     let mut line = String::new();
-    one_line(value, &mut line)?;
+    write_flow(value, &mut line)?;
     let scalar = !matches!(value, Value::Object(_) | Value::Array(_));
     (scalar || line.chars().count() + indent <= FLOW_CHARS_MAX).then_some(line)
 }
 
-/// Writes a value on one line; gives up as soon as that gets too long.
-fn one_line(value: &Value, line: &mut String) -> Option<()> {
+/// Writes a value on one line; stops as soon as that gets too long.
+fn write_flow(value: &Value, line: &mut String) -> Option<()> {
     if line.len() > 4 * FLOW_CHARS_MAX {
         return None;
     }
@@ -160,7 +162,7 @@ fn one_line(value: &Value, line: &mut String) -> Option<()> {
             line.push('[');
             for (at, item) in items.iter().enumerate() {
                 line.push_str(if at > 0 { ", " } else { "" });
-                one_line(item, line)?;
+                write_flow(item, line)?;
             }
             line.push(']');
         }
@@ -168,9 +170,9 @@ fn one_line(value: &Value, line: &mut String) -> Option<()> {
             line.push('{');
             for (at, (key, value)) in map.iter().enumerate() {
                 line.push_str(if at > 0 { ", " } else { "" });
-                line.push_str(&name(key));
+                line.push_str(&quote_key(key));
                 line.push_str(": ");
-                one_line(value, line)?;
+                write_flow(value, line)?;
             }
             line.push('}');
         }
@@ -178,27 +180,27 @@ fn one_line(value: &Value, line: &mut String) -> Option<()> {
     Some(())
 }
 
-/// A key: plain where it is a plain word, otherwise in quotes.
-fn name(key: &str) -> String {
+/// A key: plain if possible, otherwise quoted.
+fn quote_key(key: &str) -> String {
     if key.chars().count() > 100 {
-        return double(key);
+        return double_quoted(key);
     }
     scalar(key, true)
 }
 
-/// A text on one line: plain where it means itself, otherwise in quotes.
+/// A string on one line: plain if possible, otherwise quoted.
 fn scalar(text: &str, in_flow: bool) -> String {
     if is_plain(text, in_flow) {
         text.to_owned()
     } else if text.chars().all(is_printable) && !text.is_empty() {
         format!("'{}'", text.replace('\'', "''"))
     } else {
-        double(text)
+        double_quoted(text)
     }
 }
 
-/// A text in double quotes, as JSON has it; YAML reads the same, but for a few it would lose.
-fn double(text: &str) -> String {
+/// A string in double quotes, as in JSON; characters that YAML would change are escaped.
+fn double_quoted(text: &str) -> String {
     let mut escaped = String::from("\"");
     for c in text.chars() {
         match c {
@@ -219,7 +221,7 @@ fn double(text: &str) -> String {
     escaped
 }
 
-/// Characters that stay as they are between quotes.
+/// Whether a character needs no escape between quotes.
 fn is_printable(c: char) -> bool {
     !c.is_control()
         && !matches!(
@@ -229,7 +231,7 @@ fn is_printable(c: char) -> bool {
 }
 
 fn is_plain(text: &str, in_flow: bool) -> bool {
-    // Words that older readers of YAML take for something else.
+    // Words that YAML 1.1 parsers read as booleans.
     const WORDS: [&str; 8] = ["yes", "no", "on", "off", "y", "n", "true", "false"];
     let Some(first) = text.chars().next() else {
         return false;
@@ -245,10 +247,10 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
         && !text.contains(": ")
         && !text.contains(" #")
         && !WORDS.contains(&text.to_lowercase().as_str())
-        && is_plain_text(text)
+        && is_unquoted_string(text)
 }
 
-/// Whether a text can stand in a block: then it reads as it is written.
+/// Whether a string can be written as a block without changes.
 fn is_block(text: &str) -> bool {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let sound = |line: &str| !line.starts_with('\t') && line.chars().all(is_printable);
@@ -266,8 +268,8 @@ fn is_foldable(text: &str) -> bool {
         && words.into_iter().all(|word| !word.is_empty())
 }
 
-/// A block of text, its header included.
-fn block(text: &mut String, value: &str, indent: usize) {
+/// Writes a block scalar with its header.
+fn write_block(text: &mut String, value: &str, indent: usize) {
     if value.contains('\n') {
         let body = value.strip_suffix('\n');
         text.push_str(if body.is_some() { "|\n" } else { "|-\n" });

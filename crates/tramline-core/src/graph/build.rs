@@ -1,33 +1,37 @@
-//! From a workflow to a graph: resolve ids, compile expressions, check, all problems at once.
+//! Builds a graph from a workflow: resolves ids, compiles expressions, and reports all problems at
+//! once.
 
 use super::components::Components;
-use super::{Compiled, Filler, Graph, Memory, Out, Part, Problem, Spot, check};
-use crate::flaw::{Code, Severity};
+use super::{
+    CompiledAction, CompiledTemplate, Graph, NodePart, OutEdge, OutputRetention, Problem,
+    ProblemLocation, check,
+};
+use crate::flaw::{FlawCode, Severity};
 use crate::ids::NodeIx;
 use crate::scope::{self, HistoryFunction};
 use crate::text::nearest;
-use crate::workflow::{Action, Each, Template, Time, Workflow};
+use crate::workflow::{Action, FanOutSpec, Template, WaitTime, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tramline_expr::{ExprError, Expression, HostCall, Rule, Str};
 
-/// More nodes than this are refused: far above any graph written or planned.
+/// Nodes per graph; far above any graph that people or planners write.
 const NODES_MAX: usize = 200_000;
-/// More edges than this are refused.
+/// Edges per graph; far above any graph that people or planners write.
 const EDGES_MAX: usize = 1_000_000;
 
 impl Graph {
-    /// Checks and compiles a workflow. A graph is built unless a problem is an error; the
-    /// warnings come beside it.
+    /// Checks and compiles a workflow. Returns the graph with its warnings, or all problems if one
+    /// of them is an error.
     pub fn build(workflow: impl Into<Arc<Workflow>>) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
         let workflow = workflow.into();
         let mut problems = Vec::new();
         if workflow.nodes.len() > NODES_MAX || workflow.edges.len() > EDGES_MAX {
             problems.push(Problem {
-                code: Code::TooMany,
-                spot: Spot::Workflow,
+                code: FlawCode::TooMany,
+                location: ProblemLocation::Workflow,
                 message: format!(
-                    "{} nodes and {} edges are more than the {NODES_MAX} and {EDGES_MAX} allowed",
+                    "{} nodes and {} edges exceed the limits of {NODES_MAX} and {EDGES_MAX}",
                     workflow.nodes.len(),
                     workflow.edges.len()
                 ),
@@ -36,8 +40,8 @@ impl Graph {
             return Err(problems);
         }
         let by_id = index_ids(&workflow, &mut problems);
-        let Ways { outs, ins, count } = resolve_edges(&workflow, &by_id, &mut problems);
-        let mut memory = Memory {
+        let NodeConnections { outs, ins, count } = resolve_edges(&workflow, &by_id, &mut problems);
+        let mut memory = OutputRetention {
             all: false,
             nodes: vec![false; workflow.nodes.len()],
         };
@@ -52,14 +56,14 @@ impl Graph {
             workflow,
             compiled,
             by_id,
-            outs,
-            ins,
-            ways: count,
-            memory,
+            out_edges: outs,
+            incoming: ins,
+            connection_count: count,
+            retention: memory,
             input: Default::default(),
             output: Default::default(),
         };
-        check::structure(&graph, &mut problems);
+        check::check_structure(&graph, &mut problems);
         if problems
             .iter()
             .any(|problem| problem.code.severity() == Severity::Error)
@@ -76,8 +80,8 @@ fn index_ids(workflow: &Workflow, problems: &mut Vec<Problem>) -> HashMap<Str, N
         let place = NodeIx(at as u32);
         if by_id.contains_key(&node.id) {
             problems.push(Problem {
-                code: Code::Duplicate,
-                spot: Spot::Node(place),
+                code: FlawCode::Duplicate,
+                location: ProblemLocation::Node(place),
                 message: format!("the id `{}` is used twice", node.id),
                 suggestion: Some("give one of them another id".into()),
             });
@@ -88,9 +92,9 @@ fn index_ids(workflow: &Workflow, problems: &mut Vec<Problem>) -> HashMap<Str, N
     by_id
 }
 
-/// The ways between nodes: all edges between the same two nodes are one way in.
-struct Ways {
-    outs: Vec<Vec<Out>>,
+/// The connections between nodes. All edges between the same two nodes form one connection.
+struct NodeConnections {
+    outs: Vec<Vec<OutEdge>>,
     ins: Vec<Vec<u32>>,
     count: usize,
 }
@@ -99,9 +103,9 @@ fn resolve_edges(
     workflow: &Workflow,
     by_id: &HashMap<Str, NodeIx>,
     problems: &mut Vec<Problem>,
-) -> Ways {
+) -> NodeConnections {
     let nodes = workflow.nodes.len();
-    let mut ways = Ways {
+    let mut ways = NodeConnections {
         outs: vec![Vec::new(); nodes],
         ins: vec![Vec::new(); nodes],
         count: 0,
@@ -120,34 +124,34 @@ fn resolve_edges(
             continue;
         };
         let way = *between.entry((from, to)).or_insert_with(|| {
-            ways.ins[to.at()].push(ways.count as u32);
+            ways.ins[to.index()].push(ways.count as u32);
             ways.count += 1;
             ways.count as u32 - 1
         });
-        let outs = &mut ways.outs[from.at()];
+        let outs = &mut ways.outs[from.index()];
         if !outs
             .iter()
-            .any(|out: &Out| out.way == way && out.label == edge.label)
+            .any(|out: &OutEdge| out.connection == way && out.label == edge.label)
         {
-            outs.push(Out {
+            outs.push(OutEdge {
                 label: edge.label.clone(),
                 to,
-                way,
+                connection: way,
             });
         }
     }
     ways
 }
 
-/// Past this many problems nobody is told which name was meant: looking for it costs too much.
+/// Problems after which no similar names are suggested, because searching for them is slow.
 const SUGGESTIONS_MAX: usize = 100;
 
 fn unknown_node(edge: usize, id: &str, workflow: &Workflow, many: bool) -> Problem {
     let ids = || workflow.nodes.iter().map(|node| node.id.as_str());
     let near = if many { None } else { nearest(id, ids()) };
     Problem {
-        code: Code::UnknownNode,
-        spot: Spot::Edge(edge),
+        code: FlawCode::UnknownNode,
+        location: ProblemLocation::Edge(edge),
         message: format!("there is no node `{id}`"),
         suggestion: near
             .map(|known| format!("did you mean `{known}`?"))
@@ -155,14 +159,14 @@ fn unknown_node(edge: usize, id: &str, workflow: &Workflow, many: bool) -> Probl
     }
 }
 
-/// An entry is where a run begins; a graph without one begins wherever nothing leads to.
+/// A run starts at the entry; a graph without one starts at every node without incoming edges.
 fn find_sources(workflow: &Workflow, ins: &[Vec<u32>]) -> Vec<NodeIx> {
     let places = || (0..workflow.nodes.len() as u32).map(NodeIx);
     let entries: Vec<_> = places()
-        .filter(|at| workflow.nodes[at.at()].action == Action::Entry)
+        .filter(|at| workflow.nodes[at.index()].action == Action::Entry)
         .collect();
     if entries.is_empty() {
-        places().filter(|at| ins[at.at()].is_empty()).collect()
+        places().filter(|at| ins[at.index()].is_empty()).collect()
     } else {
         entries
     }
@@ -171,10 +175,10 @@ fn find_sources(workflow: &Workflow, ins: &[Vec<u32>]) -> Vec<NodeIx> {
 fn compile_nodes(
     workflow: &Workflow,
     by_id: &HashMap<Str, NodeIx>,
-    memory: &mut Memory,
+    memory: &mut OutputRetention,
     problems: &mut Vec<Problem>,
-) -> Vec<Compiled> {
-    let mut compiler = Compiler {
+) -> Vec<CompiledAction> {
+    let mut compiler = NodeCompiler {
         by_id,
         memory,
         problems,
@@ -184,15 +188,15 @@ fn compile_nodes(
     for (at, node) in workflow.nodes.iter().enumerate() {
         compiler.node = NodeIx(at as u32);
         compiled.push(match &node.action {
-            Action::Entry | Action::Exit => Compiled::Plain,
+            Action::Entry | Action::Exit => CompiledAction::Plain,
             Action::Call { arguments, .. } => compiler.call(arguments, node.each.as_deref()),
-            Action::Wait(Time::For(time) | Time::Until(time)) => compiler
-                .template(time, Part::Time, &mut String::new())
-                .map_or(Compiled::Plain, Compiled::Time),
+            Action::Wait(WaitTime::For(time) | WaitTime::Until(time)) => compiler
+                .template(time, NodePart::Time, &mut String::new())
+                .map_or(CompiledAction::Plain, CompiledAction::Time),
             Action::Compute { expression } => compiler
-                .expression(expression, Part::Expression, "")
-                .map_or(Compiled::Plain, Compiled::Expression),
-            Action::Choose { rules, .. } => Compiled::Rules(
+                .expression(expression, NodePart::Expression, "")
+                .map_or(CompiledAction::Plain, CompiledAction::Expression),
+            Action::Choose { rules, .. } => CompiledAction::Rules(
                 rules
                     .iter()
                     .enumerate()
@@ -206,66 +210,69 @@ fn compile_nodes(
     compiled
 }
 
-struct Compiler<'a> {
+struct NodeCompiler<'a> {
     by_id: &'a HashMap<Str, NodeIx>,
-    memory: &'a mut Memory,
+    memory: &'a mut OutputRetention,
     problems: &'a mut Vec<Problem>,
     node: NodeIx,
 }
 
-impl Compiler<'_> {
-    fn call(&mut self, arguments: &Template, each: Option<&Each>) -> Compiled {
-        // Both are compiled, so that every problem is found.
-        let arguments = self.template(arguments, Part::Arguments, &mut String::new());
-        let items = each.map(|each| self.template(&each.items, Part::Items, &mut String::new()));
+impl NodeCompiler<'_> {
+    fn call(&mut self, arguments: &Template, each: Option<&FanOutSpec>) -> CompiledAction {
+        // Both are compiled so that every problem is reported.
+        let arguments = self.template(arguments, NodePart::Arguments, &mut String::new());
+        let items =
+            each.map(|each| self.template(&each.items, NodePart::Items, &mut String::new()));
         match (arguments, items) {
-            (Some(arguments), None) => Compiled::Arguments(arguments),
-            (Some(arguments), Some(Some(items))) => Compiled::Each(items, arguments),
-            (None, _) | (_, Some(None)) => Compiled::Plain,
+            (Some(arguments), None) => CompiledAction::Arguments(arguments),
+            (Some(arguments), Some(Some(items))) => CompiledAction::FanOut(items, arguments),
+            (None, _) | (_, Some(None)) => CompiledAction::Plain,
         }
     }
 
     fn template(
         &mut self,
         template: &Template,
-        part: Part,
+        part: NodePart,
         pointer: &mut String,
-    ) -> Option<Filler> {
+    ) -> Option<CompiledTemplate> {
         match template {
-            Template::Literal(value) => Some(Filler::Literal(value.clone())),
-            Template::Expr(source) => self.expression(source, part, pointer).map(Filler::Expr),
+            Template::Literal(value) => Some(CompiledTemplate::Literal(value.clone())),
+            Template::Expr(source) => self
+                .expression(source, part, pointer)
+                .map(CompiledTemplate::Expr),
             Template::Object(fields) => {
                 let filled = fields.iter().map(|(key, value)| {
-                    Some((key.clone(), self.below(part, pointer, key, value)?))
+                    Some((key.clone(), self.child_template(part, pointer, key, value)?))
                 });
-                // Every field is compiled, so that every problem is found, before any is given up.
+                // Every field is compiled so that every problem is reported.
                 let filled: Vec<_> = filled.collect();
                 filled
                     .into_iter()
                     .collect::<Option<Vec<_>>>()
-                    .map(Filler::Object)
+                    .map(CompiledTemplate::Object)
             }
             Template::Array(items) => {
                 let filled: Vec<_> = items
                     .iter()
                     .enumerate()
-                    .map(|(at, item)| self.below(part, pointer, &at.to_string(), item))
+                    .map(|(at, item)| self.child_template(part, pointer, &at.to_string(), item))
                     .collect();
                 filled
                     .into_iter()
                     .collect::<Option<Vec<_>>>()
-                    .map(Filler::Array)
+                    .map(CompiledTemplate::Array)
             }
         }
     }
 
-    fn below(
+    fn child_template(
         &mut self,
-        part: Part,
+        part: NodePart,
         pointer: &mut String,
         key: &str,
         value: &Template,
-    ) -> Option<Filler> {
+    ) -> Option<CompiledTemplate> {
         let length = pointer.len();
         pointer.push('/');
         pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -274,14 +281,14 @@ impl Compiler<'_> {
         filled
     }
 
-    fn expression(&mut self, source: &str, part: Part, pointer: &str) -> Option<Expression> {
+    fn expression(&mut self, source: &str, part: NodePart, pointer: &str) -> Option<Expression> {
         match Expression::compile(source, scope::functions()) {
             Ok(expression) => {
-                self.remember(expression.host_calls());
+                self.record_history_use(expression.host_calls());
                 Some(expression)
             }
             Err(error) => {
-                self.bad(Code::BadExpression, part, pointer.to_owned(), error);
+                self.add_problem(FlawCode::BadExpression, part, pointer.to_owned(), error);
                 None
             }
         }
@@ -290,20 +297,20 @@ impl Compiler<'_> {
     fn rule(&mut self, rule: &tramline_expr::Value, at: usize) -> Option<Rule> {
         match Rule::compile(rule, scope::functions()) {
             Ok(rule) => {
-                self.remember(&rule.host_calls());
+                self.record_history_use(&rule.host_calls());
                 Some(rule)
             }
             Err(bad) => {
-                self.bad(Code::BadRule, Part::Rule(at), bad.path, bad.error);
+                self.add_problem(FlawCode::BadRule, NodePart::Rule(at), bad.path, bad.error);
                 None
             }
         }
     }
 
-    fn bad(&mut self, code: Code, part: Part, pointer: String, error: ExprError) {
+    fn add_problem(&mut self, code: FlawCode, part: NodePart, pointer: String, error: ExprError) {
         self.problems.push(Problem {
             code,
-            spot: Spot::Inside {
+            location: ProblemLocation::Inside {
                 node: self.node,
                 part,
                 pointer,
@@ -314,8 +321,8 @@ impl Compiler<'_> {
         });
     }
 
-    /// Notes which outputs the expression may look back to.
-    fn remember(&mut self, calls: &[HostCall]) {
+    /// Records which earlier outputs the expression may use.
+    fn record_history_use(&mut self, calls: &[HostCall]) {
         for call in calls {
             let first = call.arguments.first().and_then(Option::as_ref);
             match HistoryFunction::at(call.function) {
@@ -330,7 +337,7 @@ impl Compiler<'_> {
                     match first.and_then(|value| value.as_str()) {
                         Some(id) => {
                             if let Some(node) = self.by_id.get(id) {
-                                self.memory.nodes[node.at()] = true;
+                                self.memory.nodes[node.index()] = true;
                             }
                         }
                         None => self.memory.all = true,

@@ -1,25 +1,25 @@
-//! The parts of a graph in which every node can reach every other, and what leads out of them.
+//! The strongly connected components of a graph, and the connections between them.
 //!
-//! A run uses them to know, without searching, that a token can never come any more: a part is
-//! closed once it holds no token and every part before it is closed.
+//! With them a run knows without searching that a token can no longer arrive: a component is closed
+//! once it holds no token and every component before it is closed.
 
-use super::Out;
+use super::OutEdge;
 
-/// Which part each node belongs to, and how the parts hang together.
+/// The component of each node, and how the components are connected.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Components {
-    /// The part of each node.
+    /// The component of each node.
     pub(crate) of: Vec<u32>,
-    /// For each part, how many ways enter it from others.
+    /// For each component, the number of connections that enter it from others.
     pub(crate) entering: Vec<u32>,
-    /// For each part, the ways that leave it, with their target nodes.
+    /// For each component, the connections that leave it, with their target nodes.
     pub(crate) leaving: Vec<Vec<(u32, u32)>>,
-    /// For each part, whether it holds a cycle.
+    /// For each component, whether it contains a cycle.
     pub(crate) cyclic: Vec<bool>,
 }
 
 impl Components {
-    pub(crate) fn of(outs: &[Vec<Out>]) -> Self {
+    pub(crate) fn of(outs: &[Vec<OutEdge>]) -> Self {
         let of = strong_components(outs);
         let parts = of.iter().map(|&part| part as usize + 1).max().unwrap_or(0);
         let mut size = vec![0u32; parts];
@@ -36,21 +36,21 @@ impl Components {
             false;
             outs.iter()
                 .flatten()
-                .map(|out| out.way as usize + 1)
+                .map(|out| out.connection as usize + 1)
                 .max()
                 .unwrap_or(0)
         ];
         for (from, ways) in outs.iter().enumerate() {
             for out in ways {
-                if std::mem::replace(&mut seen[out.way as usize], true) {
+                if std::mem::replace(&mut seen[out.connection as usize], true) {
                     continue;
                 }
-                let (here, there) = (found.of[from] as usize, found.of[out.to.at()] as usize);
+                let (here, there) = (found.of[from] as usize, found.of[out.to.index()] as usize);
                 if here == there {
-                    found.cyclic[here] |= from == out.to.at();
+                    found.cyclic[here] |= from == out.to.index();
                 } else {
                     found.entering[there] += 1;
-                    found.leaving[here].push((out.way, out.to.0));
+                    found.leaving[here].push((out.connection, out.to.0));
                 }
             }
         }
@@ -58,8 +58,9 @@ impl Components {
     }
 }
 
-/// Tarjan's algorithm with a stack of its own, since a chain of 100,000 nodes must not use ours.
-fn strong_components(outs: &[Vec<Out>]) -> Vec<u32> {
+/// Tarjan's algorithm with an explicit stack, because a chain of 100,000 nodes would overflow the
+/// call stack.
+fn strong_components(outs: &[Vec<OutEdge>]) -> Vec<u32> {
     const UNSEEN: u32 = u32::MAX;
     let count = outs.len();
     let (mut order, mut low) = (vec![UNSEEN; count], vec![0u32; count]);
@@ -80,7 +81,7 @@ fn strong_components(outs: &[Vec<Out>]) -> Vec<u32> {
             }
             if let Some(out) = outs[node].get(*way) {
                 *way += 1;
-                let to = out.to.at();
+                let to = out.to.index();
                 if order[to] == UNSEEN {
                     work.push((to, 0));
                 } else if part[to] == UNSEEN {

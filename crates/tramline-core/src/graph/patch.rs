@@ -1,38 +1,38 @@
-//! Patches: what a replan adds to a graph. They only add, so every step taken stays true.
+//! Patches: what a replan adds to a graph. Patches only add, so completed steps stay valid.
 
-use super::{Graph, Problem, Spot};
-use crate::flaw::Code;
+use super::{Graph, Problem, ProblemLocation};
+use crate::flaw::FlawCode;
 use crate::ids::NodeIx;
 use crate::workflow::{Action, Edge, Node, Workflow};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use tramline_expr::Str;
 
-/// Longer circles are cut, in nodes.
+/// Nodes of a dependency cycle that a message names; longer cycles are cut.
 const NAMES_MAX: usize = 8;
 
-/// Nodes and edges to be added.
+/// Nodes and edges to add.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Patch {
     /// The nodes to add.
     #[serde(default)]
     pub nodes: Vec<Node>,
-    /// The edges to add, between new nodes or from old ones to new ones.
+    /// The edges to add, between new nodes or from existing nodes to new ones.
     #[serde(default)]
     pub edges: Vec<Edge>,
 }
 
 impl Patch {
-    /// The graph with the patch in it, if that is a sound graph.
+    /// Returns the patched graph, if it is valid.
     ///
-    /// A new node that nothing leads to begins as soon as the run's input is there.
+    /// A new node without incoming edges starts as soon as the run's input is available.
     pub fn apply(&self, graph: &Graph) -> Result<Graph, Vec<Problem>> {
         let problems = self.check(graph);
         if !problems.is_empty() {
             return Err(problems);
         }
         let mut workflow = Workflow::clone(&graph.workflow);
-        // Whoever wrote the graph did not write these tasks: destructive ones are asked about.
+        // The author of the graph did not write these tasks, so destructive calls need approval.
         workflow.cautious = true;
         workflow.nodes.extend(self.nodes.iter().cloned());
         workflow.edges.extend(self.edges.iter().cloned());
@@ -48,56 +48,67 @@ impl Patch {
             workflow.edges.extend(edges);
         }
         let (mut grown, _) = Graph::build(workflow)?;
-        grown.memory.all |= graph.memory.all;
-        match circle(&grown, graph.len()) {
+        grown.retention.all |= graph.retention.all;
+        match find_cycle(&grown, graph.len()) {
             None => Ok(grown),
             Some(problem) => Err(vec![problem]),
         }
     }
 
-    /// What is wrong with the patch itself.
+    /// The problems of the patch itself.
     fn check(&self, graph: &Graph) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut refuse = |spot, message, hint: &str| {
             problems.push(Problem {
-                code: Code::Unsupported,
-                spot,
+                code: FlawCode::Unsupported,
+                location: spot,
                 message,
                 suggestion: Some(hint.to_owned()),
             });
         };
-        if !graph.can_grow() {
-            let message = "this graph has an exit; only graphs of tasks grow".to_owned();
-            refuse(Spot::Workflow, message, "start another run");
+        if !graph.is_extensible() {
+            let message = "this graph has an exit; only graphs of tasks can be extended".to_owned();
+            refuse(ProblemLocation::Workflow, message, "start another run");
             return problems;
         }
         if self.nodes.is_empty() {
             let message = "the patch adds nothing".to_owned();
-            refuse(Spot::Workflow, message, "give at least one new task");
+            refuse(
+                ProblemLocation::Workflow,
+                message,
+                "give at least one new task",
+            );
         }
         for (at, node) in (graph.len() as u32..).zip(&self.nodes) {
             if matches!(node.action, Action::Entry | Action::Exit) {
                 let message = format!("`{}` is an entry or an exit", node.id);
-                refuse(Spot::Node(NodeIx(at)), message, "add tasks only");
+                refuse(ProblemLocation::Node(NodeIx(at)), message, "add tasks only");
             }
         }
         for (at, edge) in self.edges.iter().enumerate() {
-            // What was there before may have run without waiting for it.
+            // The existing node may already have run without waiting for it.
             if let Some(old) = graph.find(&edge.to) {
-                let message = format!("`{}` is there already and cannot wait for more", edge.to);
-                refuse(Spot::Node(old), message, "let new tasks wait for old ones");
+                let message = format!(
+                    "`{}` already exists and cannot depend on new tasks",
+                    edge.to
+                );
+                refuse(
+                    ProblemLocation::Node(old),
+                    message,
+                    "make new tasks depend on existing ones",
+                );
             } else if edge.from == edge.to {
-                let message = format!("`{}` waits for itself", edge.to);
-                refuse(Spot::Edge(at), message, "remove that dependency");
+                let message = format!("`{}` depends on itself", edge.to);
+                refuse(ProblemLocation::Edge(at), message, "remove that dependency");
             }
         }
         problems
     }
 }
 
-/// The new nodes that wait for each other, if any do.
-fn circle(graph: &Graph, old: usize) -> Option<Problem> {
-    let part = |at: NodeIx| graph.components.of[at.at()];
+/// The new nodes that depend on each other in a cycle, if any.
+fn find_cycle(graph: &Graph, old: usize) -> Option<Problem> {
+    let part = |at: NodeIx| graph.components.of[at.index()];
     let new = || (old as u32..graph.len() as u32).map(NodeIx);
     let first = new().find(|at| graph.components.cyclic[part(*at) as usize])?;
     let names: Vec<_> = new()
@@ -106,9 +117,9 @@ fn circle(graph: &Graph, old: usize) -> Option<Problem> {
         .map(|at| format!("`{}`", graph.node(at).id))
         .collect();
     Some(Problem {
-        code: Code::JoinOnCycle,
-        spot: Spot::Node(first),
-        message: format!("these wait for each other: {}", names.join(", ")),
+        code: FlawCode::JoinOnCycle,
+        location: ProblemLocation::Node(first),
+        message: format!("these tasks depend on each other: {}", names.join(", ")),
         suggestion: Some("remove one of the dependencies".into()),
     })
 }

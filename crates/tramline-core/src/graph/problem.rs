@@ -1,56 +1,56 @@
-//! What is wrong with a workflow, told by its parts; a reader turns that into places in a file.
+//! What is wrong with a workflow, by node and edge; a reader maps it to locations in a file.
 
-use crate::flaw::Code;
+use crate::flaw::FlawCode;
 use crate::ids::NodeIx;
 use std::ops::Range;
 
 /// Something wrong with a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Which kind.
-    pub code: Code,
-    /// Which part.
-    pub spot: Spot,
-    /// What is wrong, for a person.
+    /// The kind of problem.
+    pub code: FlawCode,
+    /// The part of the workflow.
+    pub location: ProblemLocation,
+    /// What is wrong, as readable text.
     pub message: String,
-    /// What would mend it.
+    /// How to fix it.
     pub suggestion: Option<String>,
 }
 
 /// A part of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum ProblemLocation {
     /// The workflow as a whole.
     Workflow,
     /// A node.
     Node(NodeIx),
-    /// An edge, by its place in the list.
+    /// An edge, by index.
     Edge(usize),
-    /// A source text inside a node.
+    /// Source text inside a node.
     Inside {
-        /// Which node.
+        /// The node.
         node: NodeIx,
-        /// Which of its parts.
-        part: Part,
-        /// The JSON pointer inside that part, as the workflow's author wrote it.
+        /// The part of the node.
+        part: NodePart,
+        /// The JSON pointer inside that part, as the author wrote it.
         pointer: String,
-        /// The bytes of the source text, if it is about some of them only.
+        /// The affected byte range of the source text, if known.
         span: Option<Range<usize>>,
     },
 }
 
-/// The parts of a node that hold source text.
+/// The parts of a node that contain source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum NodePart {
     /// The arguments of a call.
     Arguments,
-    /// The items that a call is spread over.
+    /// The items of a fan-out call.
     Items,
     /// The time of a wait.
     Time,
-    /// The expression of a computation.
+    /// The expression of a transform.
     Expression,
-    /// One rule of a choice, by its place.
+    /// One rule of a switch, by index.
     Rule(usize),
     /// The schema of the input or of the result.
     Schema(&'static str),

@@ -1,36 +1,36 @@
-//! The operator's ceilings: what documents may say of their own limits, and no more.
+//! The operator's ceilings: upper bounds for the limits that documents set for themselves.
 
 use crate::run::Run;
-use crate::workflow::Limits;
+use crate::workflow::WorkflowLimits;
 
-/// Steps that a run of a document which an agent brought may take, whatever the document says.
+/// Steps in a run of a document that an agent submitted, whatever the document says.
 pub const AGENT_STEPS_MAX: u64 = 100_000;
-/// Milliseconds that such a run may be at work.
+/// Milliseconds of active time in a run of a document that an agent submitted.
 pub const AGENT_ACTIVE_MS_MAX: u64 = 3_600_000;
-/// Calls that such a run may make.
+/// Calls in a run of a document that an agent submitted.
 pub const AGENT_CALLS_MAX: u64 = 100_000;
-/// Bytes that the journal of such a run may hold.
+/// Bytes in the journal of a run of a document that an agent submitted.
 pub const AGENT_JOURNAL_BYTES_MAX: u64 = 64 << 20;
 
-/// What documents may not raise their own limits above.
+/// Upper bounds for the limits that documents set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceilings {
-    /// For documents of the operator.
-    pub documents: Limits,
-    /// For documents that agents bring or save.
-    pub agents: Limits,
+    /// For the operator's documents.
+    pub documents: WorkflowLimits,
+    /// For documents that agents submit or save.
+    pub agents: WorkflowLimits,
 }
 
 impl Default for Ceilings {
     fn default() -> Self {
         Self {
-            documents: Limits {
+            documents: WorkflowLimits {
                 steps_max: u64::MAX,
                 active_ms_max: u64::MAX,
                 calls_max: u64::MAX,
                 bytes_max: u64::MAX,
             },
-            agents: Limits {
+            agents: WorkflowLimits {
                 steps_max: AGENT_STEPS_MAX,
                 active_ms_max: AGENT_ACTIVE_MS_MAX,
                 calls_max: AGENT_CALLS_MAX,
@@ -41,8 +41,8 @@ impl Default for Ceilings {
 }
 
 impl Ceilings {
-    /// The ceiling over a run's own limits: what agents bring is marked as cautious.
-    pub(super) fn over(&self, run: &Run) -> &Limits {
+    /// The ceiling for a run: documents from agents are marked as cautious.
+    pub(super) fn for_run(&self, run: &Run) -> &WorkflowLimits {
         match run.graph.workflow.cautious {
             true => &self.agents,
             false => &self.documents,
@@ -50,9 +50,9 @@ impl Ceilings {
     }
 }
 
-impl Limits {
-    /// The lower of two, each.
-    pub(super) fn lower(&self, other: &Self) -> Self {
+impl WorkflowLimits {
+    /// The lower of both limits, field by field.
+    pub(super) fn min(&self, other: &Self) -> Self {
         Self {
             steps_max: self.steps_max.min(other.steps_max),
             active_ms_max: self.active_ms_max.min(other.active_ms_max),

@@ -1,4 +1,4 @@
-//! The quick way must say the same as the validator.
+//! The built-in check must agree with the full validator.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Rules over a tool's arguments and earlier calls, and the look-ups that they refer to.
+//! Rules over a tool's arguments and earlier calls, and the look-ups they refer to.
 
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
@@ -6,38 +6,38 @@ use tramline_expr::{Str, Value};
 /// A condition that must hold before a tool is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallRule {
-    /// The tools that it is about, with or without their servers.
+    /// The tools it applies to, with or without their servers.
     pub tools: Vec<Str>,
-    /// What must hold.
-    pub demand: Demand,
-    /// What the agent is told when it does not hold, in the author's words.
+    /// The requirement.
+    pub demand: RuleDemand,
+    /// The author's message to the agent when it is violated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Str>,
-    /// What happens when it does not hold.
+    /// What happens when it is violated.
     #[serde(default)]
-    pub otherwise: Otherwise,
+    pub otherwise: OnViolation,
 }
 
-/// What a rule demands of a call.
+/// What a rule requires of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Demand {
+pub enum RuleDemand {
     /// This condition holds: JSONata as text, or JSON Logic.
     Args(Value),
-    /// This expression has a value that no earlier call in the conversation had.
+    /// This expression has a value that no earlier call in the session had.
     OncePer {
         /// JSONata as text, or JSON Logic.
         value: Value,
-        /// Other tools whose calls count as well.
+        /// Other tools whose calls also count.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         with: Vec<Str>,
     },
-    /// The tool was called fewer times than this in the conversation.
+    /// The tool was called fewer times than this in the session.
     MaxCalls(u32),
 }
 
-impl Demand {
-    /// The field in which users write it.
+impl RuleDemand {
+    /// The name of the document field.
     pub fn field(&self) -> &'static str {
         match self {
             Self::Args(_) => "args",
@@ -47,10 +47,10 @@ impl Demand {
     }
 }
 
-/// What happens to a call for which a rule does not hold.
+/// What happens to a call that violates a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Otherwise {
+pub enum OnViolation {
     /// It is refused.
     #[default]
     Refuse,
@@ -58,11 +58,11 @@ pub enum Otherwise {
     Ask,
 }
 
-impl Otherwise {
-    /// Both, for messages.
+impl OnViolation {
+    /// All values, for messages.
     pub const ALL: [Self; 2] = [Self::Refuse, Self::Ask];
 
-    /// The value as users write it.
+    /// The name in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Refuse => "refuse",
@@ -73,16 +73,16 @@ impl Otherwise {
 
 /// A named result of an earlier call, found by the arguments of that call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Lookup {
-    /// Its name: rules read it as `lookups.NAME`.
+pub struct CallLookup {
+    /// The name: rules use it as `lookups.NAME`.
     pub name: Str,
-    /// The tools whose results it takes; the latest call wins. The first is the one to call when
-    /// the result is missing.
+    /// The tools whose results it uses; the latest call wins. The first one is the tool to call
+    /// when the result is missing.
     pub tools: Vec<Str>,
-    /// The arguments that the call must have had, each an expression.
+    /// The arguments that the call must have, each an expression.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<(Str, Value)>,
-    /// An expression for a list: one result per value, which `args` reads as `each`.
+    /// An expression for a list: one result per value, which `args` can use as `each`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Value>,
 }

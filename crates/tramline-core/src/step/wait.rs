@@ -1,27 +1,27 @@
-//! How long a wait lasts, from what a document or an expression says.
+//! Computes the duration of a wait from a document's or an expression's value.
 
-use super::Work;
+use super::StepWork;
 use crate::failure::{Failure, FailureKind};
-use crate::text::milliseconds;
-use crate::workflow::Time;
+use crate::text::parse_duration_ms;
+use crate::workflow::WaitTime;
 use std::sync::OnceLock;
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
 
-/// The longest a step may let pass, in milliseconds: a year.
+/// Milliseconds of the longest wait: a year.
 const WAIT_MS_MAX: i64 = 366 * 24 * 60 * 60 * 1_000;
 
-pub(super) fn wait(id: &str, time: &Time, value: &Value, now_ms: i64) -> Work {
+pub(super) fn wait(id: &str, time: &WaitTime, value: &Value, now_ms: i64) -> StepWork {
     let until = match time {
-        Time::For(_) => duration_ms(value).map(|ms| now_ms.saturating_add(ms)),
-        Time::Until(_) => instant_ms(value),
+        WaitTime::For(_) => duration_ms(value).map(|ms| now_ms.saturating_add(ms)),
+        WaitTime::Until(_) => instant_ms(value),
     };
     match until {
-        Some(until) if until.saturating_sub(now_ms) <= WAIT_MS_MAX => Work::Wait(until),
-        Some(_) => Work::Failed(Failure::new(
+        Some(until) if until.saturating_sub(now_ms) <= WAIT_MS_MAX => StepWork::Wait(until),
+        Some(_) => StepWork::Failed(Failure::new(
             FailureKind::Limit,
             format!("`{id}` would wait for more than a year"),
         )),
-        None => Work::Failed(Failure::new(
+        None => StepWork::Failed(Failure::new(
             FailureKind::Expression,
             format!(
                 "`{id}` cannot wait for {value}: write milliseconds, a text like `5s`, \
@@ -34,7 +34,7 @@ pub(super) fn wait(id: &str, time: &Time, value: &Value, now_ms: i64) -> Work {
 /// Milliseconds, or a text with a unit.
 fn duration_ms(value: &Value) -> Option<i64> {
     match value {
-        Value::String(text) => milliseconds(text).and_then(|ms| i64::try_from(ms).ok()),
+        Value::String(text) => parse_duration_ms(text).and_then(|ms| i64::try_from(ms).ok()),
         other => other
             .as_f64()
             .filter(|ms| ms.is_finite() && *ms >= 0.0)
@@ -50,7 +50,7 @@ fn instant_ms(value: &Value) -> Option<i64> {
     }
 }
 
-/// The milliseconds of a timestamp, read as expressions read it.
+/// Parses a timestamp as JSONata does.
 fn timestamp_ms(text: &str) -> Option<i64> {
     static READ: OnceLock<Option<Expression>> = OnceLock::new();
     let read =

@@ -1,15 +1,15 @@
-//! Foreign text made harmless for terminals.
+//! Makes untrusted text safe for terminals.
 //!
-//! A terminal obeys some of what it is given: escape sequences clear the screen, rename the window
-//! or move the cursor, and controls of direction let a text read otherwise than it is written. Such
-//! characters are shown as escapes, `\\u{1b}`, so that a reader sees that they are there.
+//! A terminal interprets some characters: escape sequences clear the screen, rename the window or
+//! move the cursor, and bidirectional controls change the order of displayed text. Such characters
+//! are shown as escapes, `\\u{1b}`, so that they are visible.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a character steers a terminal or reorders what stands beside it: controls (C0, DEL and
-/// C1), controls of direction, separators of lines and paragraphs, and invisible tags.
-pub(super) fn steers(c: char) -> bool {
+/// Whether a character controls a terminal or reorders the text around it: controls (C0, DEL and
+/// C1), bidirectional controls, line and paragraph separators, and invisible tags.
+pub(super) fn is_terminal_control(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -23,22 +23,24 @@ pub(super) fn steers(c: char) -> bool {
         )
 }
 
-/// A text that stays on one line: ends of lines and tabs are escaped too, so that no field can look
-/// like a line of its own.
+/// Text that stays on one line: line breaks and tabs are escaped too, so that no field can look
+/// like a separate line.
 pub fn printable_line(text: &str) -> Cow<'_, str> {
-    escaped(text, steers, |c, out| out.extend(c.escape_default()))
+    escaped(text, is_terminal_control, |c, out| {
+        out.extend(c.escape_default())
+    })
 }
 
-/// A text of several lines.
+/// Text that may have several lines.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    let bad = |c: char| steers(c) && c != '\n' && c != '\t';
+    let bad = |c: char| is_terminal_control(c) && c != '\n' && c != '\t';
     escaped(text, bad, |c, out| out.extend(c.escape_default()))
 }
 
-/// JSON, which stays JSON with the same meaning: inside of strings every character can be escaped,
-/// and outside of them there is none that steers but the ends of lines.
+/// JSON that keeps its meaning: inside strings every character can be escaped, and outside of them
+/// only line breaks are control characters.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    let bad = |c: char| steers(c) && c != '\n' && c != '\t';
+    let bad = |c: char| is_terminal_control(c) && c != '\n' && c != '\t';
     escaped(json, bad, |c, out| {
         for unit in c.encode_utf16(&mut [0; 2]) {
             // Writing to a string cannot fail.
@@ -77,14 +79,14 @@ mod tests {
     #[test]
     fn nothing_that_steers_a_terminal_is_left() {
         let line = printable_line(HOSTILE);
-        assert!(!line.chars().any(steers), "{line:?}");
+        assert!(!line.chars().any(is_terminal_control), "{line:?}");
         assert!(
             line.starts_with("a\\u{1b}[2Jb\\u{7}\\r\\n\\tc\\u{7f}"),
             "{line}"
         );
         assert!(line.ends_with('é'));
         let lines = printable_lines(HOSTILE);
-        let kept: Vec<char> = lines.chars().filter(|c| steers(*c)).collect();
+        let kept: Vec<char> = lines.chars().filter(|c| is_terminal_control(*c)).collect();
         assert_eq!(kept, ['\n', '\t']);
         assert!(matches!(
             printable_line("plain text, 日本語 שלום"),
@@ -100,7 +102,10 @@ mod tests {
             serde_json::to_string_pretty(&value).unwrap(),
         ] {
             let clean = printable_json(&json);
-            assert!(!clean.chars().any(|c| steers(c) && c != '\n'), "{clean:?}");
+            assert!(
+                !clean.chars().any(|c| is_terminal_control(c) && c != '\n'),
+                "{clean:?}"
+            );
             let read: serde_json::Value = serde_json::from_str(&clean).unwrap();
             assert_eq!(read, value);
         }

@@ -1,8 +1,8 @@
-//! Broken documents: every flaw with its code, place and words, held against one table.
+//! Invalid documents: every flaw with its code, location and message, compared with one table.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use tramline_core::flaw::{Code, Flaw, Severity};
+use tramline_core::flaw::{Flaw, FlawCode, Severity};
 use tramline_core::formats::{document, yaml_graph};
 
 fn folder() -> PathBuf {
@@ -21,14 +21,14 @@ fn documents() -> Vec<PathBuf> {
 
 fn flaws(bytes: &[u8]) -> Vec<Flaw> {
     match yaml_graph::read(bytes) {
-        Ok(document) => panic!("read as sound, with {:?}", document.warnings),
+        Ok(document) => panic!("accepted as valid, with {:?}", document.warnings),
         Err(flaws) => flaws,
     }
 }
 
-/// One flaw as a few lines: code, place, pointer, words, advice.
+/// One flaw on a few lines: code, location, pointer, message, suggestion.
 fn line(flaw: &Flaw) -> String {
-    let place = &flaw.place;
+    let place = &flaw.span;
     let advice = flaw.suggestion.as_deref().unwrap_or("-");
     format!(
         "  {} {}:{}-{}:{} {}\n      {}\n      {advice}\n",
@@ -63,7 +63,7 @@ fn every_flaw_of_every_broken_document_is_as_expected() {
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     for (found, wanted) in table.lines().zip(expected.lines()) {
-        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept what changed");
+        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept the changes");
     }
     assert_eq!(table.len(), expected.len());
 }
@@ -77,13 +77,13 @@ fn there_are_many_broken_documents_and_each_flaw_has_a_place_and_advice() {
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().count().max(1);
         for flaw in flaws(&bytes) {
-            assert!(flaw.place.line >= 1 && flaw.place.column >= 1);
-            assert!(flaw.place.line <= lines + 1, "{}: {flaw}", path.display());
+            assert!(flaw.span.line >= 1 && flaw.span.column >= 1);
+            assert!(flaw.span.line <= lines + 1, "{}: {flaw}", path.display());
             assert!(!flaw.message.is_empty());
             assert!(flaw.suggestion.is_some(), "{}: {flaw}", path.display());
-            let ends = (flaw.place.end_line, flaw.place.end_column);
+            let ends = (flaw.span.end_line, flaw.span.end_column);
             assert!(
-                ends >= (flaw.place.line, flaw.place.column),
+                ends >= (flaw.span.line, flaw.span.column),
                 "{}: {flaw}",
                 path.display()
             );
@@ -91,21 +91,21 @@ fn there_are_many_broken_documents_and_each_flaw_has_a_place_and_advice() {
     }
 }
 
-fn first(bytes: &[u8]) -> (Code, usize) {
+fn first(bytes: &[u8]) -> (FlawCode, usize) {
     let flaws = flaws(bytes);
-    (flaws[0].code, flaws[0].place.line)
+    (flaws[0].code, flaws[0].span.line)
 }
 
 #[test]
 fn huge_deep_and_multiplying_documents_are_refused() {
     let huge = vec![b'#'; document::BYTES_MAX + 1];
-    assert_eq!(first(&huge), (Code::Unreadable, 1));
+    assert_eq!(first(&huge), (FlawCode::Unreadable, 1));
 
     let mut deep = String::from("server: {name: x, version: '1'}\ntools:\n");
     for level in 0..=document::DEPTH_MAX {
         deep += &format!("{}a:\n", " ".repeat(level + 1));
     }
-    assert_eq!(first(deep.as_bytes()).0, Code::Unreadable);
+    assert_eq!(first(deep.as_bytes()).0, FlawCode::Unreadable);
 
     let mut laughs = String::from("a: &a [x, x, x, x, x, x, x, x, x]\n");
     for pair in "abcdefghij".as_bytes().windows(2) {
@@ -113,7 +113,7 @@ fn huge_deep_and_multiplying_documents_are_refused() {
         let many = format!("*{below}, ").repeat(9);
         laughs += &format!("{this}: &{this} [{many}]\n");
     }
-    assert_eq!(first(laughs.as_bytes()).0, Code::TooMany);
+    assert_eq!(first(laughs.as_bytes()).0, FlawCode::TooMany);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_flood_of_flaws_is_cut_short_and_says_so() {
     }
     let flaws = flaws(text.as_bytes());
     assert!(flaws.len() < 1_000);
-    assert_eq!(flaws.last().unwrap().code, Code::TooMany);
+    assert_eq!(flaws.last().unwrap().code, FlawCode::TooMany);
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! DAGs of tasks: what becomes of them, and every flaw at its place.
+//! DAGs of tasks: the workflows they become, and every flaw with its location.
 
 use proptest::prelude::*;
 use std::fmt::Write;
 use tramline_core::Value;
-use tramline_core::formats::{self, Format, Hint, json_dag};
-use tramline_core::workflow::{Action, Join, Template, Unhandled, Workflow};
+use tramline_core::formats::{self, Format, MistypedFields, ReadOptions, json_dag};
+use tramline_core::workflow::{Action, Join, Template, UnhandledFailure, Workflow};
 
 fn read(text: &str) -> Workflow {
-    let read = formats::read(text.as_bytes(), Hint::default());
+    let read = formats::read(text.as_bytes(), ReadOptions::default());
     let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));
     assert_eq!(read.format, Format::Dag);
     assert_eq!(read.document.warnings, []);
@@ -15,7 +15,7 @@ fn read(text: &str) -> Workflow {
 }
 
 fn flaws(text: &str) -> Vec<String> {
-    let flaws = match formats::read(text.as_bytes(), Hint::default()) {
+    let flaws = match formats::read(text.as_bytes(), ReadOptions::default()) {
         Ok(read) => read.document.warnings,
         Err(flaws) => flaws,
     };
@@ -48,7 +48,7 @@ fn dependencies_are_edges_and_tasks_wait_for_all() {
     let wanted = ["a-default-b", "a-default-c", "b-default-c", "c-default-d"];
     assert_eq!(edges, wanted);
     assert!(workflow.nodes.iter().all(|node| node.join == Join::All));
-    assert_eq!(workflow.unhandled, Unhandled::SkipsDependents);
+    assert_eq!(workflow.unhandled, UnhandledFailure::SkipsDependents);
     assert_eq!(workflow.nodes[1].approval.as_deref(), Some("sure?"));
     assert_eq!(workflow.nodes[2].timeout_ms, Some(500));
     assert_eq!(workflow.name, "workflow");
@@ -74,7 +74,7 @@ fn references_stand_anywhere_in_the_arguments() {
         ]}"#,
     );
     let Template::Object(fields) = arguments(&workflow, "z") else {
-        panic!("an object");
+        panic!("expected an object");
     };
     let source = |name: &str| match &fields.iter().find(|(key, _)| key == name).unwrap().1 {
         Template::Expr(source) => source.to_string(),
@@ -101,7 +101,7 @@ fn references_stand_anywhere_in_the_arguments() {
 }
 
 #[test]
-fn all_flaws_are_told_at_once_with_their_places() {
+fn all_flaws_are_reported_at_once_with_locations() {
     let text = r#"{
   "tasks": [
     {"id": "fetch", "tool": "builtin:http", "depends_on": ["fetsh"]},
@@ -118,15 +118,15 @@ fn all_flaws_are_told_at_once_with_their_places() {
         [
             "3:60 [T0008] there is no task `fetsh` (did you mean `fetch`?)",
             "4:12 [T0007] the id `fetch` is used twice (give one of them another id)",
-            "4:29 [T0004] `http` does not name a server and its tool (write `server:tool`; the built-in ones are `builtin:read-file` and so on)",
-            "5:56 [T0013] these wait for each other: `a` → `b` → `c` → `a` (remove one of the dependencies)",
+            "4:29 [T0004] `http` does not name a server and its tool (write `server:tool`; built-in tools are written like `builtin:read-file`)",
+            "5:56 [T0013] these tasks depend on each other: `a` → `b` → `c` → `a` (remove one of the dependencies)",
             "7:91 [T0008] there is no task `feetch` (did you mean `fetch`?)",
-            "8:5 [T0003] the `tool` of task `d` is missing (name what it calls, as `server:tool`)",
-            "8:49 [T0014] the expression ends where a value is expected (S0207) (see docs.jsonata.org for what an expression may say)",
-            "8:54 [T0005] task `d` has no field `colour` (remove it; known are `id`, `tool`, `expr`, `arguments`, `args`, `depends_on`, `dependsOn`, `description`, `approval`, `timeout`, `retry`, `idempotent`, `readOnly`, `join`)",
+            "8:5 [T0003] the `tool` of task `d` is missing (name the tool, as `server:tool`)",
+            "8:49 [T0014] the expression ends where a value is expected (S0207) (see docs.jsonata.org for the syntax)",
+            "8:54 [T0005] task `d` has no field `colour` (remove it; known fields are `id`, `tool`, `expr`, `arguments`, `args`, `depends_on`, `dependsOn`, `description`, `approval`, `timeout`, `retry`, `idempotent`, `readOnly`, `join`)",
             "9:25 [T0016] there is no server `nowhere` (add it under `mcpServers`, or use `builtin`)",
-            "9:70 [T0014] the expression ends where a value is expected (S0207) (see docs.jsonata.org for what an expression may say)",
-            "9:80 [T0014] this reference cannot be read (write `$OUTPUT[task]`, `$OUTPUT[task].key` or `$OUTPUT[task][0].key`)",
+            "9:70 [T0014] the expression ends where a value is expected (S0207) (see docs.jsonata.org for the syntax)",
+            "9:80 [T0014] invalid reference (write `$OUTPUT[task]`, `$OUTPUT[task].key` or `$OUTPUT[task][0].key`)",
         ]
         .map(str::to_owned)
         .into_iter()
@@ -135,12 +135,52 @@ fn all_flaws_are_told_at_once_with_their_places() {
 }
 
 #[test]
+fn a_misspelled_field_is_an_error_where_the_document_runs_at_once() {
+    let strict = ReadOptions {
+        mistyped_fields: MistypedFields::Reject,
+        ..ReadOptions::default()
+    };
+    for (field, meant) in [
+        ("aproval", "approval"),
+        ("approvals", "approval"),
+        ("Approval", "approval"),
+        ("needs_approval", "approval"),
+        ("requireApproval", "approval"),
+        ("depend_on", "depends_on"),
+        ("time_out", "timeout"),
+    ] {
+        let text =
+            format!(r#"{{"tasks": [{{"id": "a", "tool": "builtin:http", "{field}": true}}]}}"#);
+        let value = Value::from_json(&text).unwrap();
+        let told = json_dag::read_value(&value, strict).unwrap_err();
+        let [only] = told.as_slice() else {
+            panic!("{field}: {told:?}");
+        };
+        let hint = format!("did you mean `{meant}`?");
+        assert_eq!(only.code.as_str(), "T0036", "{field}");
+        assert_eq!(only.suggestion.as_deref(), Some(hint.as_str()), "{field}");
+        let told = json_dag::read_value(&value, ReadOptions::default()).unwrap();
+        assert_eq!(told.warnings[0].code.as_str(), "T0005", "{field}");
+    }
+    for text in [
+        r#"{"tasks": [{"id": "a", "tool": "builtin:http"}], "config": {"per_layer_validaton": true}}"#,
+        r#"{"workflow": {"tasks": [{"id": "a", "tool": "builtin:http"}]}, "config": {"perlayervalidation": true}}"#,
+    ] {
+        let told = json_dag::read_value(&Value::from_json(text).unwrap(), strict).unwrap_err();
+        assert_eq!(told[0].code.as_str(), "T0036", "{told:?}");
+    }
+    let text = r#"{"tasks": [{"id": "a", "tool": "builtin:http", "colour": 1}]}"#;
+    let read = json_dag::read_value(&Value::from_json(text).unwrap(), strict).unwrap();
+    assert_eq!(read.warnings[0].code.as_str(), "T0005");
+}
+
+#[test]
 fn flaws_of_a_value_have_pointers() {
     let value = Value::from_json(
         r#"{"tasks": [{"id": "a", "tool": "builtin:http", "arguments": {"x": [{"expr": "("}]}},
                       {"id": "b", "tool": "builtin:http", "depends_on": ["c"]}]}"#,
     );
-    let told = json_dag::read_value(&value.unwrap(), Hint::default()).unwrap_err();
+    let told = json_dag::read_value(&value.unwrap(), ReadOptions::default()).unwrap_err();
     let told: Vec<_> = told.iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(
@@ -156,12 +196,12 @@ fn flaws_of_a_value_have_pointers() {
 }
 
 #[test]
-fn nothing_to_go_by_is_said_clearly() {
+fn an_unknown_format_is_reported_clearly() {
     let told = flaws("{\"a\": 1}");
     assert_eq!(
         told,
         [
-            "1:1 [T0003] nothing tells what kind of workflow this is (a YAML graph has `tools`, a DAG `tasks`, a plan `plan`, an IR `nodes`, markdown `## Steps`)"
+            "1:1 [T0003] cannot tell which format this document is in (a YAML graph has `tools`, a DAG `tasks`, a plan `plan`, an IR `nodes`, markdown `## Steps`)"
         ]
     );
     assert!(flaws("{\"tasks\": []}")[0].contains("there are no tasks"));
@@ -169,7 +209,7 @@ fn nothing_to_go_by_is_said_clearly() {
     assert!(flaws("{\"tasks\": [5]}")[0].contains("a list of objects"));
 }
 
-/// A document of so many tasks, each with two dependencies and a reference.
+/// A document with `count` tasks, each with two dependencies and a reference.
 fn large(count: usize) -> String {
     let mut text = String::from("{\"tasks\": [");
     for at in 0..count {
@@ -199,7 +239,7 @@ fn ten_thousand_tasks_are_read() {
     let begun = std::time::Instant::now();
     let workflow = read(&text);
     assert_eq!(workflow.nodes.len(), 10_000);
-    // Unoptimised and on a busy machine; it guards against work that grows with the square.
+    // Generous for unoptimised builds on a busy machine; guards against quadratic work.
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     let broken = text.replace("\"t1\"", "\"T1\"");
     assert!(flaws(&broken).len() > 1);
@@ -209,7 +249,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn spoilt_documents_are_answered(at in any::<prop::sample::Index>(), cut in 0..20usize, piece in "[ -~]{0,6}") {
+    fn corrupted_documents_are_answered(at in any::<prop::sample::Index>(), cut in 0..20usize, piece in "[ -~]{0,6}") {
         for good in [
             include_str!("../../../../examples/dags/reading.json"),
             include_str!("../../../../examples/dags/parameters.json"),
@@ -220,9 +260,9 @@ proptest! {
             let end = (begin + cut).min(good.len());
             if good.is_char_boundary(begin) && good.is_char_boundary(end) {
                 let spoilt = format!("{}{piece}{}", &good[..begin], &good[end..]);
-                if let Err(flaws) = formats::read(spoilt.as_bytes(), Hint::default()) {
+                if let Err(flaws) = formats::read(spoilt.as_bytes(), ReadOptions::default()) {
                     prop_assert!(!flaws.is_empty());
-                    prop_assert!(flaws.iter().all(|flaw| flaw.place.line > 0));
+                    prop_assert!(flaws.iter().all(|flaw| flaw.span.line > 0));
                 }
             }
         }

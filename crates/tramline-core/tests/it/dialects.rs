@@ -1,15 +1,17 @@
-//! Every dialect that files use gives the same workflow.
+//! Every dialect in use results in the same workflow.
 
-use tramline_core::formats::yaml_graph::{self, Document, Listing};
-use tramline_core::workflow::{Action, Edge, Join, Limits, Node, Retry, Template, Workflow};
+use tramline_core::formats::yaml_graph::{self, GraphDocument, ServerListing};
+use tramline_core::workflow::{
+    Action, Edge, Join, Node, RetryPolicy, Template, Workflow, WorkflowLimits,
+};
 use tramline_core::{Str, Value};
 
-fn read(text: &str) -> Document {
+fn read(text: &str) -> GraphDocument {
     let document = yaml_graph::read(text.as_bytes());
     document.unwrap_or_else(|flaws| panic!("{text}\n{flaws:#?}"))
 }
 
-/// The document of today, to which older ones must be equal.
+/// The document in current syntax, which legacy variants must equal.
 pub(crate) const TODAY: &str = r#"
 version: "1.0"
 server: {name: demo, version: "1.0.0"}
@@ -40,7 +42,7 @@ tools:
       - {id: done, type: exit}
 "#;
 
-/// Changes to the document of today, each into an older or other way to say the same.
+/// Changes to the current document, each into an equivalent legacy or alternative syntax.
 const VARIANTS: [(&str, &[(&str, &str)]); 9] = [
     ("servers", &[("mcpServers:", "servers:")]),
     ("mcp_tool", &[("type: mcp\n", "type: mcp_tool\n")]),
@@ -88,7 +90,7 @@ const VARIANTS: [(&str, &[(&str, &str)]); 9] = [
     ),
 ];
 
-/// The document of today in every variant.
+/// The document in every variant.
 pub(crate) fn variants() -> impl Iterator<Item = (&'static str, String)> {
     VARIANTS.into_iter().map(|(what, changes)| {
         let mut text = TODAY.to_owned();
@@ -108,7 +110,7 @@ fn older_dialects_give_the_same_workflow() {
         let document = read(&text);
         assert_eq!(document.warnings, [], "{what}");
         assert_eq!(document.servers, today.servers, "{what}");
-        let workflows = |document: &Document| document.workflows[0].workflow.clone();
+        let workflows = |document: &GraphDocument| document.workflows[0].workflow.clone();
         assert_eq!(workflows(&document), workflows(&today), "{what}");
     }
 }
@@ -154,7 +156,7 @@ fn today_is_read_into_the_workflow_it_says() {
             Node::new(
                 "way",
                 Action::Choose {
-                    rules: vec![tramline_core::workflow::Choice {
+                    rules: vec![tramline_core::workflow::SwitchRule {
                         rule,
                         label: "many".into(),
                     }],
@@ -208,15 +210,15 @@ tools:
     assert_eq!(document.server.title, "Demo");
     let workflow = &document.workflow("demo").unwrap().workflow;
     assert_eq!(workflow.title.as_deref(), Some("A demo"));
-    let wanted = Limits {
+    let wanted = WorkflowLimits {
         steps_max: 100_000,
         active_ms_max: 7_000,
         calls_max: 3,
-        ..Limits::default()
+        ..WorkflowLimits::default()
     };
     assert_eq!(workflow.limits, wanted);
     let [_, a, b, join, _] = workflow.nodes.as_slice() else {
-        panic!("five nodes");
+        panic!("expected five nodes");
     };
     assert_eq!((a.timeout_ms, b.timeout_ms), (Some(5_000), Some(250)));
     assert_eq!((a.repeatable, b.repeatable), (Some(true), Some(false)));
@@ -224,7 +226,7 @@ tools:
     assert!(a.approval.is_some());
     let (a, b) = (a.retry.unwrap(), b.retry.unwrap());
     assert_eq!((a.max, a.backoff), (3, 2.0));
-    let wanted = Retry {
+    let wanted = RetryPolicy {
         max: 2,
         wait_ms: 10,
         backoff: 1.5,
@@ -287,24 +289,24 @@ fn servers_from_elsewhere_are_known_and_tools_are_checked_when_listed() {
     assert_eq!(flaws[0].code.as_str(), "T0016");
     let document = yaml_graph::read_with(text.as_bytes(), &["files".into()]).unwrap();
     assert_eq!(document.calls.len(), 1);
-    assert_eq!(document.check_tools(|_| Listing::Silent), []);
-    let there = Listing::Tools(vec!["list_directory".into()]);
+    assert_eq!(document.check_tools(|_| ServerListing::Unlisted), []);
+    let there = ServerListing::Tools(vec!["list_directory".into()]);
     assert_eq!(document.check_tools(|_| there.clone()), []);
     let flaws = document.check_tools(|server| {
         assert_eq!(server, "files");
-        Listing::Tools(vec!["list_directories".into()])
+        ServerListing::Tools(vec!["list_directories".into()])
     });
     assert_eq!(flaws.len(), 1);
     let found = (
         flaws[0].code.as_str(),
-        flaws[0].place.line,
-        flaws[0].place.column,
+        flaws[0].span.line,
+        flaws[0].span.column,
     );
     assert_eq!(found, ("T0017", 14, 15));
     assert_eq!(
         flaws[0].suggestion.as_deref(),
         Some("did you mean `list_directories`?")
     );
-    let flaws = document.check_tools(|_| Listing::NoServer(vec!["file".into()]));
+    let flaws = document.check_tools(|_| ServerListing::NoServer(vec!["file".into()]));
     assert_eq!(flaws[0].code.as_str(), "T0016");
 }

@@ -1,4 +1,4 @@
-//! The schema for editors: fresh on disk, and in agreement with the reader.
+//! The JSON Schemas for editors are up to date on disk and agree with the reader.
 
 use crate::{dialects, shared};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn the_schema_on_disk_is_fresh() {
         let stored = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
             stored == fresh,
-            "{} is stale: `cargo xtask schemas` writes it anew",
+            "{} is stale: run `cargo xtask schemas`",
             path.display()
         );
     }
@@ -55,7 +55,7 @@ fn good_documents_fit_the_schema() {
         }
     }
     for (what, text) in dialects::variants() {
-        // That a type may be left out is for old files; whoever writes one should be told.
+        // The schema requires a type, although the reader accepts legacy files without one.
         if what != "ends without a type" {
             check(&checker, what, text.as_bytes());
         }

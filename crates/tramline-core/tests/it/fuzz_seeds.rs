@@ -1,5 +1,5 @@
-//! Every seed of the core's fuzz targets, and small damages of it, as a plain test: what the fuzzer checks
-//! holds for them in every build.
+//! Runs the checks of the core's fuzz targets on every seed and on small mutations of it, in every
+//! build.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ mod transcript;
 #[path = "../../../../fuzz/checks/yaml_graph.rs"]
 mod yaml_graph;
 
-/// Runs a check on every seed, and on damaged copies of it where that is cheap.
+/// Runs a check on every seed, and on mutations of it where that is cheap.
 fn run(target: &str, damages: usize, check: fn(&[u8])) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     let mut seeds = 0;
@@ -41,7 +41,7 @@ fn run(target: &str, damages: usize, check: fn(&[u8])) {
     assert!(seeds > 0, "{target} has no seeds");
 }
 
-/// The same bytes with something cut off, doubled, exchanged or put in: always the same for a number.
+/// The bytes truncated, duplicated, flipped, extended or shortened; deterministic for a number.
 fn damaged(bytes: &[u8], number: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let at = number.wrapping_mul(2_654_435_761) % bytes.len().max(1);

@@ -1,10 +1,10 @@
-//! Whatever the bytes, a reader answers: a document, or flaws with places. It never panics.
+//! For any bytes, a reader returns a document or flaws with locations. It never panics.
 
 use proptest::prelude::*;
 use tramline_core::flaw::Flaw;
 use tramline_core::formats::yaml_graph;
 
-/// A document with something of everything, to be spoilt.
+/// A document that uses every feature, to be corrupted.
 const GOOD: &str = r#"version: "1.0"
 server: {name: demo, version: "1.0.0"}
 mcpServers:
@@ -45,7 +45,7 @@ tools:
       - {id: done, type: exit}
 "#;
 
-/// Pieces that mean something to YAML, JSON or the reader.
+/// Pieces that are special to YAML, JSON or the reader.
 const PIECES: [&str; 44] = [
     "\n",
     "\r\n",
@@ -97,7 +97,7 @@ fn sane(text: &[u8], flaws: &[Flaw]) {
     assert!(!flaws.is_empty());
     let lines = 2 + text.iter().filter(|b| matches!(b, b'\n' | b'\r')).count();
     for flaw in flaws {
-        let place = &flaw.place;
+        let place = &flaw.span;
         assert!((1..=lines).contains(&place.line), "{flaw}");
         assert!(place.column >= 1, "{flaw}");
         let end = (place.end_line, place.end_column);
@@ -111,7 +111,7 @@ fn try_reading(bytes: &[u8]) {
     }
 }
 
-fn spoilt() -> impl Strategy<Value = String> {
+fn corrupted() -> impl Strategy<Value = String> {
     let change = (
         any::<prop::sample::Index>(),
         0..40usize,
@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn spoilt_documents_are_answered(text in spoilt()) {
+    fn corrupted_documents_are_answered(text in corrupted()) {
         try_reading(text.as_bytes());
     }
 

@@ -1,4 +1,4 @@
-//! Whatever the text, the reader of markdown answers: a document, or flaws with places.
+//! For any text, the markdown reader returns a document or flaws with locations.
 
 use crate::markdown::{GOOD, good, hint};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn try_reading(bytes: &[u8]) {
         assert!(!flaws.is_empty());
         let lines = 2 + bytes.iter().filter(|b| matches!(b, b'\n' | b'\r')).count();
         for flaw in flaws {
-            let place = &flaw.place;
+            let place = &flaw.span;
             assert!((1..=lines).contains(&place.line), "{flaw}");
             assert!(place.column >= 1, "{flaw}");
             let end = (place.end_line, place.end_column);
@@ -18,7 +18,7 @@ fn try_reading(bytes: &[u8]) {
     }
 }
 
-/// Pieces that mean something to markdown, YAML or the reader.
+/// Pieces that are special to markdown, YAML or the reader.
 const PIECES: [&str; 36] = [
     "\n",
     "\r\n",
@@ -58,7 +58,7 @@ const PIECES: [&str; 36] = [
     "- next: ",
 ];
 
-fn spoilt() -> impl Strategy<Value = String> {
+fn corrupted() -> impl Strategy<Value = String> {
     let change = (
         any::<prop::sample::Index>(),
         0..40usize,
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn spoilt_documents_are_answered(text in spoilt()) {
+    fn corrupted_documents_are_answered(text in corrupted()) {
         try_reading(text.as_bytes());
     }
 

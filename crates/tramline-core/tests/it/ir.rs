@@ -1,11 +1,11 @@
-//! Workflows as an IR: what becomes of them, and every flaw at its place.
+//! pflow IRs: the workflows they become, and every flaw with its location.
 
 use tramline_core::Value;
-use tramline_core::formats::{self, Elsewhere, Format, Hint, pflow_ir};
+use tramline_core::formats::{self, Format, KnownServers, ReadOptions, pflow_ir};
 use tramline_core::workflow::{Action, ItemFailures, Template, Workflow};
 
 fn read(text: &str) -> Workflow {
-    let read = formats::read(text.as_bytes(), Hint::default());
+    let read = formats::read(text.as_bytes(), ReadOptions::default());
     let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));
     assert_eq!(read.format, Format::Ir);
     assert_eq!(read.document.warnings, []);
@@ -13,7 +13,7 @@ fn read(text: &str) -> Workflow {
 }
 
 fn flaws(text: &str) -> Vec<String> {
-    let flaws = match formats::read(text.as_bytes(), Hint::default()) {
+    let flaws = match formats::read(text.as_bytes(), ReadOptions::default()) {
         Ok(read) => read.document.warnings,
         Err(flaws) => flaws,
     };
@@ -44,7 +44,7 @@ fn what_is_left_out_is_filled_in() {
     ];
     assert_eq!(edges(&workflow), wanted);
     let Action::Call { tool, arguments } = &workflow.nodes[1].action else {
-        panic!("a call");
+        panic!("expected a call");
     };
     assert_eq!(tool.to_string(), "builtin:read-file");
     let wanted = Value::object([("path", "x".into())]);
@@ -86,9 +86,9 @@ fn templates_become_expressions() {
             }}
         ]}"#;
     let elsewhere = ["files".into()];
-    let hint = Hint {
-        elsewhere: Elsewhere::Configured(&elsewhere),
-        ..Hint::default()
+    let hint = ReadOptions {
+        known_servers: KnownServers::Configured(&elsewhere),
+        ..ReadOptions::default()
     };
     let read = formats::read(text.as_bytes(), hint).unwrap_or_else(|flaws| panic!("{flaws:#?}"));
     let workflow = &read.document.workflows[0].workflow;
@@ -97,7 +97,7 @@ fn templates_become_expressions() {
         arguments: Template::Object(fields),
     } = &workflow.nodes[3].action
     else {
-        panic!("a call");
+        panic!("expected a call");
     };
     assert_eq!(tool.to_string(), "files:put");
     let source = |name: &str| match &fields.iter().find(|(key, _)| key == name).unwrap().1 {
@@ -120,7 +120,7 @@ fn templates_become_expressions() {
     );
     assert!(source("plain").starts_with("Literal"));
     let Action::Call { tool, .. } = &workflow.nodes[2].action else {
-        panic!("a call");
+        panic!("expected a call");
     };
     assert_eq!(tool.to_string(), "files:read-all");
     let required = workflow.input_schema.as_ref().unwrap().get("required");
@@ -151,7 +151,7 @@ fn a_batch_is_a_call_for_each_item() {
         ..
     } = &node.action
     else {
-        panic!("a call");
+        panic!("expected a call");
     };
     let said = format!("{fields:?}");
     assert!(said.contains("$string($file.name ?? $error("), "{said}");
@@ -159,13 +159,13 @@ fn a_batch_is_a_call_for_each_item() {
     let said = format!("{:?}", workflow.nodes[3].action);
     assert!(said.contains("read[0].content ?? "), "{said}");
     let written = pflow_ir::write(&Value::object::<&str>([]), &workflow);
-    assert_eq!(written.lost, Vec::<String>::new());
+    assert_eq!(written.losses, Vec::<String>::new());
     let again = self::read(&written.text);
     assert_eq!(again.nodes[2], workflow.nodes[2], "{}", written.text);
 }
 
 #[test]
-fn all_flaws_are_told_at_once_with_their_places() {
+fn all_flaws_are_reported_at_once_with_locations() {
     let text = r#"{
   "nodes": [
     {"id": "a", "type": "htpp", "params": {"x": "${b.y} and ${1 + 2}"}},
@@ -180,21 +180,21 @@ fn all_flaws_are_told_at_once_with_their_places() {
     let told = flaws(text);
     let wanted = [
         "3:25 [T0006] node `a` has the unknown type `htpp` (did you mean `http`?)",
-        "3:63 [T0014] this is no reference (write `${node.key[0]}`, or `$${…}` if it is just text)",
+        "3:63 [T0014] invalid reference (write `${node.key[0]}`, or `$${…}` if it is just text)",
         "4:56 [T0008] there is no node or input `lists` (did you mean `list`?)",
         "4:77 [T0003] the `items` of `batch` is missing (write `{\"items\": \"${node.list}\"}`)",
-        "5:53 [T0014] this `${` is never closed (write `${node.key[0]}`, or `$${…}` if it is just text)",
-        "6:60 [T0021] node `w` holds a whole workflow, which is not carried over (save it, and name it here)",
+        "5:53 [T0014] `${` is not closed (write `${node.key[0]}`, or `$${…}` if it is just text)",
+        "6:60 [T0021] node `w` contains an inline workflow, which is not supported (save it and refer to it by name)",
         "8:33 [T0008] there is no node `bb` (did you mean `b`?)",
         "8:78 [T0009] `b` never ends with `maybe` (tools end with `default` or `error`; only a `switch` picks other actions)",
         "9:17 [T0008] there is no node `aa` (did you mean `a`?)",
-        "10:20 [T0003] the output `x` has no `source` (say where it comes from: \"source\": \"${node.key}\")",
+        "10:20 [T0003] the output `x` has no `source` (add its source: \"source\": \"${node.key}\")",
     ];
     assert_eq!(told, wanted, "{told:#?}");
     let told = flaws(r#"{"nodes": [{"id": "b", "type": "http", "params": {"x": "${1 + 2}"}}]}"#);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
-        told[0].starts_with("1:59 [T0014] this is no reference"),
+        told[0].starts_with("1:59 [T0014] invalid reference"),
         "{told:?}"
     );
 }
@@ -203,7 +203,7 @@ fn all_flaws_are_told_at_once_with_their_places() {
 fn flaws_of_a_value_have_pointers() {
     let value =
         Value::from_json(r#"{"nodes": [{"id": "a", "type": "http", "params": {"x": "${b}"}}]}"#);
-    let told = pflow_ir::read_value(&value.unwrap(), Hint::default()).unwrap_err();
+    let told = pflow_ir::read_value(&value.unwrap(), ReadOptions::default()).unwrap_err();
     assert!(
         told[0].to_string().starts_with("/nodes/0/params/x [T0008]"),
         "{}",
@@ -211,23 +211,23 @@ fn flaws_of_a_value_have_pointers() {
     );
 }
 
-/// The arguments of the last call, as a template, and the same after writing and reading again.
+/// The arguments of the last call as a template, checked to be the same after a round trip.
 fn arguments(params: &str, inputs: &str) -> Template {
     let text = format!(
         r#"{{"inputs": {inputs}, "nodes": [{{"id": "a", "type": "http", "params": {{"url": "u"}}}},
             {{"id": "b", "type": "t:x", "params": {params}}}]}}"#
     );
     let read = |text: &str| {
-        let hint = Hint {
-            elsewhere: Elsewhere::Any,
-            ..Hint::default()
+        let hint = ReadOptions {
+            known_servers: KnownServers::Any,
+            ..ReadOptions::default()
         };
         let read = formats::read(text.as_bytes(), hint);
         let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));
         let workflow = (*read.document.workflows[0].workflow).clone();
         let call = workflow.nodes.iter().find(|node| node.id == "b").unwrap();
         let Action::Call { arguments, .. } = &call.action else {
-            panic!("a call");
+            panic!("expected a call");
         };
         (arguments.clone(), workflow)
     };
@@ -243,13 +243,21 @@ fn settings_stay_as_they_are_written() {
     let wanted = Value::object([("k", "Bearer ${settings.KEY}".into()), ("x", "${y}".into())]);
     assert_eq!(literal, Template::Literal(wanted));
     let Template::Object(mixed) = arguments(r#"{"k": "${a.status} ${settings.KEY}"}"#, "{}") else {
-        panic!("an expression in it");
+        panic!("expected an expression");
     };
-    assert!(tramline_core::settings::is_used(&mixed[0].1));
-    // The escape names nothing, and an input of that name comes first.
+    assert!(tramline_core::setting_references::uses_settings(
+        &mixed[0].1
+    ));
+    // An escaped reference is text, and an input called `settings` takes precedence.
     let escaped = arguments(r#"{"k": "$${settings.KEY}"}"#, "{}");
-    assert!(!tramline_core::settings::is_used(&escaped), "{escaped:?}");
+    assert!(
+        !tramline_core::setting_references::uses_settings(&escaped),
+        "{escaped:?}"
+    );
     let inputs = r#"{"settings": {"type": "object"}}"#;
     let input = arguments(r#"{"k": "${settings.KEY}"}"#, inputs);
-    assert!(!tramline_core::settings::is_used(&input), "{input:?}");
+    assert!(
+        !tramline_core::setting_references::uses_settings(&input),
+        "{input:?}"
+    );
 }

@@ -1,8 +1,5 @@
-//! What the readers make of whole documents.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on says so by panicking"
-)]
+//! Tests of readers and procedures on whole documents.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 mod broken;
 mod dags;
@@ -14,7 +11,7 @@ mod hostile_markdown;
 mod ir;
 mod markdown;
 mod mermaid;
-mod navigation;
 mod shared;
+mod sop_session;
 mod sops;
 mod written;

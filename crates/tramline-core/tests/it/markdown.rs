@@ -1,13 +1,13 @@
-//! Workflows in markdown: what becomes of them, and every flaw at its place in the file.
+//! Markdown workflows: the workflows they become, and every flaw with its location in the file.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use tramline_core::Value;
-use tramline_core::flaw::{Code, Flaw, Severity};
-use tramline_core::formats::{self, Format, Hint, document, pflow_ir, pflow_markdown};
+use tramline_core::flaw::{Flaw, FlawCode, Severity};
+use tramline_core::formats::{self, Format, ReadOptions, document, pflow_ir, pflow_markdown};
 use tramline_core::workflow::{Action, Template, Workflow};
 
-/// A document with something of everything.
+/// A document that uses every feature.
 pub(crate) const GOOD: &str = r#"---
 name: all
 created_at: 2026-01-01
@@ -128,15 +128,15 @@ ${run.stdout.lines ?? []}
 ```
 "#;
 
-pub(crate) fn hint<'a>() -> Hint<'a> {
-    Hint {
+pub(crate) fn hint<'a>() -> ReadOptions<'a> {
+    ReadOptions {
         format: Some(Format::Markdown),
-        ..Hint::default()
+        ..ReadOptions::default()
     }
 }
 
 fn read(text: &str) -> Workflow {
-    let read = formats::read(text.as_bytes(), Hint::default());
+    let read = formats::read(text.as_bytes(), ReadOptions::default());
     let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}\n{text}"));
     assert_eq!(read.format, Format::Markdown);
     assert_eq!(read.document.warnings, []);
@@ -144,7 +144,7 @@ fn read(text: &str) -> Workflow {
 }
 
 pub(crate) fn good() -> String {
-    // A `transform` takes its expression as text, which an object in front would not be.
+    // A `transform` takes its expression as text, so an object must not precede it.
     GOOD.replace("- expr: {\"n\": 1}.n + 1", "- expr: 1 + 1")
 }
 
@@ -204,11 +204,11 @@ fn parameters_are_arguments() {
     let told = format!("{told:?}");
     assert_eq!(tool, "builtin:http");
     for part in [
-        // Behind its key a text is taken as it stands.
+        // A value after its key is taken verbatim.
         r#"& \"?q=a: b # c\""#,
         "X-Tag",
         "entry.tags[0] ?? ",
-        // Blocks hold whatever looks like something else.
+        // Blocks may contain text that looks like markup.
         "### no heading\\n```\\nno fence\\n",
     ] {
         assert!(told.contains(part), "{part}\n{told}");
@@ -219,7 +219,7 @@ fn parameters_are_arguments() {
         ("content", "## not a section\n\n```\nstill text\n".into()),
     ]);
     assert_eq!(*told, Template::Literal(content));
-    // A node's own inputs stand for what they are given.
+    // A node's own inputs are replaced by their values.
     let (_, told) = arguments(&workflow, "read");
     let wanted = "Expr(\"$file.path ?? \\\"x\\\"\")";
     assert!(format!("{told:?}").contains(wanted), "{told:?}");
@@ -243,7 +243,7 @@ fn what_is_written_out_reads_back() {
             let path = entry.unwrap().path();
             let name = path.display().to_string();
             if !name.ends_with(".expected.json") {
-                let read = formats::read(&std::fs::read(&path).unwrap(), Hint::default());
+                let read = formats::read(&std::fs::read(&path).unwrap(), ReadOptions::default());
                 let read = read.unwrap().document;
                 let all = read.workflows.iter();
                 documents.extend(all.map(|graph| (name.clone(), (*graph.workflow).clone())));
@@ -257,7 +257,7 @@ fn what_is_written_out_reads_back() {
             Ok(read) => (*read.document.workflows[0].workflow).clone(),
             Err(flaws) => panic!("{name}: {flaws:#?}\n{}", written.text),
         };
-        if !written.lost.is_empty() {
+        if !written.losses.is_empty() {
             continue;
         }
         let ir = |workflow| pflow_ir::write(&servers, workflow);
@@ -268,15 +268,15 @@ fn what_is_written_out_reads_back() {
             edges.sort_by_key(|edge| (edge.from.clone(), edge.label.clone(), edge.to.clone()));
             (nodes, edges)
         };
-        let through = formats::read(ir(&workflow).text.as_bytes(), Hint::default()).unwrap();
+        let through = formats::read(ir(&workflow).text.as_bytes(), ReadOptions::default()).unwrap();
         let through = &through.document.workflows[0].workflow;
         assert_eq!(key(&again), key(through), "{name}\n{}", written.text);
     }
 }
 
-/// One flaw as a few lines: code, place, pointer, words, advice.
+/// One flaw on a few lines: code, location, pointer, message, suggestion.
 fn line(flaw: &Flaw) -> String {
-    let place = &flaw.place;
+    let place = &flaw.span;
     format!(
         "  {} {}:{}-{}:{} {}\n      {}\n      {}\n",
         flaw.code.as_str(),
@@ -301,7 +301,7 @@ fn every_flaw_of_every_broken_document_is_as_expected() {
     let mut table = String::new();
     for path in paths {
         let flaws = match formats::read(&std::fs::read(&path).unwrap(), hint()) {
-            Ok(_) => panic!("{} is read as sound", path.display()),
+            Ok(_) => panic!("{} is accepted as valid", path.display()),
             Err(flaws) => flaws,
         };
         let advised = |flaw: &Flaw| flaw.suggestion.is_some();
@@ -317,13 +317,13 @@ fn every_flaw_of_every_broken_document_is_as_expected() {
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     for (found, wanted) in table.lines().zip(expected.lines()) {
-        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept what changed");
+        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept the changes");
     }
     assert_eq!(table.len(), expected.len());
 }
 
 #[test]
-fn names_and_contents_tell_the_format() {
+fn names_and_contents_decide_the_format() {
     assert_eq!(
         Format::of_file("a-b.pflow.md"),
         (Some(Format::Markdown), "a-b")
@@ -331,9 +331,9 @@ fn names_and_contents_tell_the_format() {
     assert_eq!(Format::of_file("a.b.yaml"), (None, "a.b"));
     assert_eq!(Format::of_file(".env"), (None, ".env"));
     let yaml = "# Title\n## Steps\n# comments only\ntools: []\n";
-    let flaws = formats::read(yaml.as_bytes(), Hint::default()).unwrap_err();
-    assert!(flaws.iter().all(|flaw| flaw.code != Code::Syntax));
-    assert!(formats::read(good().as_bytes(), Hint::default()).is_ok());
+    let flaws = formats::read(yaml.as_bytes(), ReadOptions::default()).unwrap_err();
+    assert!(flaws.iter().all(|flaw| flaw.code != FlawCode::Syntax));
+    assert!(formats::read(good().as_bytes(), ReadOptions::default()).is_ok());
 }
 
 #[test]
@@ -344,10 +344,10 @@ fn large_documents_are_answered_in_time() {
             "\n### n{number}\n\nReads.\n\n- type: read-file\n- path: ${{missing{number}}}\n"
         );
     }
-    let flaws = formats::read(text.as_bytes(), Hint::default()).unwrap_err();
+    let flaws = formats::read(text.as_bytes(), ReadOptions::default()).unwrap_err();
     assert!(flaws.len() < 1_000);
     let deep = "[".repeat(document::DEPTH_MAX + 10);
     let text = format!("## Steps\n\n### a\n\n- type: transform\n- expr: {deep}\n");
-    let flaws = formats::read(text.as_bytes(), Hint::default()).unwrap_err();
-    assert!(flaws.iter().any(|flaw| flaw.place.line == 6), "{flaws:?}");
+    let flaws = formats::read(text.as_bytes(), ReadOptions::default()).unwrap_err();
+    assert!(flaws.iter().any(|flaw| flaw.span.line == 6), "{flaws:?}");
 }

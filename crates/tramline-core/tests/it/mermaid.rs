@@ -1,8 +1,8 @@
-//! Flowcharts: every construct, every flaw, drawings as READMEs have them, and the way back.
+//! Flowcharts: every construct, every flaw, diagrams from READMEs, and the round trip.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use tramline_core::formats::mermaid::{self, Diagram, Flowchart, Head};
+use tramline_core::formats::mermaid::{self, ArrowHead, Diagram, Flowchart};
 
 mod hostile;
 mod written;
@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mermaid")
 }
 
-/// The cases of a file: each begins with `=== its name`.
+/// The cases of a file: each starts with `=== its name`.
 fn cases(file: &str) -> Vec<(String, String)> {
     let text = std::fs::read_to_string(folder().join(file)).unwrap();
     let mut found: Vec<(String, String)> = Vec::new();
@@ -19,7 +19,7 @@ fn cases(file: &str) -> Vec<(String, String)> {
         match (line.strip_prefix("=== "), found.last_mut()) {
             (Some(name), _) => found.push((name.trim().to_owned(), String::new())),
             (None, Some((_, body))) => body.push_str(line),
-            (None, None) => panic!("{file} must begin with a name"),
+            (None, None) => panic!("{file} must start with a name"),
         }
     }
     found
@@ -32,18 +32,18 @@ fn chart(text: &str) -> Flowchart {
     }
 }
 
-/// A chart in few words, all of it.
-fn told(chart: &Flowchart) -> String {
+/// A complete chart in a short form.
+fn chart_text(chart: &Flowchart) -> String {
     let mut text = String::new();
     let direction = chart.direction.map(|it| format!("{it:?}"));
     writeln!(text, "  direction {}", direction.unwrap_or("-".into())).unwrap();
-    for front in chart.front.iter().chain(&chart.directives) {
+    for front in chart.front_matter.iter().chain(&chart.directives) {
         writeln!(text, "  front {front:?}").unwrap();
     }
     for vertex in &chart.vertices {
-        let shape = vertex.shape.map_or("-", |shape| shape.word());
+        let shape = vertex.shape.map_or("-", |shape| shape.display_name());
         write!(text, "  {} {shape}", vertex.id).unwrap();
-        if let Some(caption) = &vertex.caption {
+        if let Some(caption) = &vertex.label {
             let mark = if caption.markdown { "md" } else { "" };
             write!(text, " {mark}{:?}", caption.text).unwrap();
         }
@@ -56,12 +56,12 @@ fn told(chart: &Flowchart) -> String {
             .iter()
             .for_each(|(key, value)| text += &format!(" {key}={value}"));
         vertex
-            .group
+            .subgraph
             .iter()
             .for_each(|group| text += &format!(" in {group}"));
         text.push('\n');
     }
-    for (at, group) in chart.groups.iter().enumerate() {
+    for (at, group) in chart.subgraphs.iter().enumerate() {
         let id = group.id.as_deref().unwrap_or("-");
         let title = group
             .title
@@ -75,15 +75,15 @@ fn told(chart: &Flowchart) -> String {
         .unwrap();
     }
     for link in &chart.links {
-        let end = |head: Head| match head {
-            Head::None => ".",
-            Head::Arrow => ">",
-            Head::Cross => "x",
-            Head::Circle => "o",
+        let end = |head: ArrowHead| match head {
+            ArrowHead::None => ".",
+            ArrowHead::Arrow => ">",
+            ArrowHead::Cross => "x",
+            ArrowHead::Circle => "o",
         };
         let id = |at: usize| &chart.vertices[at].id;
         let caption = link
-            .caption
+            .label
             .as_ref()
             .map(|caption| format!(" {:?}", caption.text));
         let name = link.id.as_ref().map(|id| format!(" as {id}"));
@@ -102,7 +102,7 @@ fn told(chart: &Flowchart) -> String {
         .unwrap();
     }
     chart
-        .decorations
+        .styles
         .iter()
         .for_each(|it| text += &format!("  {it:?}\n"));
     text
@@ -115,7 +115,7 @@ fn held_against(table: &str, file: &str) {
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     for (found, wanted) in table.lines().zip(expected.lines()) {
-        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept what changed");
+        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept the changes");
     }
     assert_eq!(table.len(), expected.len());
 }
@@ -124,17 +124,17 @@ fn held_against(table: &str, file: &str) {
 fn every_construct_is_read_as_expected() {
     let mut table = String::new();
     for (name, text) in cases("constructs.txt") {
-        writeln!(table, "{name}\n{}", told(&chart(&text))).unwrap();
+        writeln!(table, "{name}\n{}", chart_text(&chart(&text))).unwrap();
     }
     held_against(&table, "constructs.expected.txt");
 }
 
 #[test]
-fn every_flaw_is_told_at_its_place() {
+fn every_flaw_is_reported_at_its_location() {
     let mut table = String::new();
     for (name, text) in cases("flawed.txt") {
         let flaws = mermaid::read(text.as_bytes()).err();
-        let flaws = flaws.unwrap_or_else(|| panic!("{name} is sound"));
+        let flaws = flaws.unwrap_or_else(|| panic!("{name} is valid"));
         writeln!(table, "{name}").unwrap();
         for flaw in flaws {
             assert!(flaw.suggestion.is_some(), "{flaw}");
@@ -155,18 +155,18 @@ fn drawings_in_the_style_of_readmes_are_read() {
         let labelled = chart
             .links
             .iter()
-            .filter(|link| link.caption.is_some())
+            .filter(|link| link.label.is_some())
             .count();
         let grouped = chart
             .vertices
             .iter()
-            .filter(|it| it.group.is_some())
+            .filter(|it| it.subgraph.is_some())
             .count();
         writeln!(
             table,
             "{name}: {vertices} vertices ({grouped} in {} groups), {links} links ({labelled} with text), {} looks",
-            chart.groups.len(),
-            chart.decorations.len(),
+            chart.subgraphs.len(),
+            chart.styles.len(),
         )
         .unwrap();
     }
@@ -193,8 +193,9 @@ fn lines_may_end_in_any_way() {
     for (name, text) in cases("constructs.txt") {
         let crlf = text.replace('\n', "\r\n");
         let (unix, windows) = (chart(&text), chart(&crlf));
-        let fronts = |chart: &Flowchart| chart.front.is_some() || !chart.directives.is_empty();
-        // What is kept as it is written keeps its line ends.
+        let fronts =
+            |chart: &Flowchart| chart.front_matter.is_some() || !chart.directives.is_empty();
+        // Verbatim parts keep their line endings.
         if !fronts(&unix) {
             assert_eq!(unix, windows, "{name}");
         }

@@ -1,10 +1,9 @@
-//! The documents that came with the design are read as they are.
+//! The reference documents are read without changes.
 
 use std::path::{Path, PathBuf};
 use tramline_core::formats::yaml_graph;
 
-/// A folder of shared data. Where it is absent there is nothing to test, but never so in
-/// continuous integration.
+/// A folder of shared data. If it is absent, the tests that need it are skipped, but never in CI.
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("TRAMLINE_SHARED").map_or(default, PathBuf::from);
@@ -17,7 +16,7 @@ pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// The shared documents.
+/// The reference documents.
 pub(crate) fn documents() -> Vec<PathBuf> {
     let Some(folder) = folder("mcpgraph") else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Procedures in Markdown: every layout, every flaw at its line of the file.
+//! Procedures in Markdown: every layout, and every flaw with its line in the file.
 
 use crate::shared;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ fn held_against(table: &str, path: &Path) {
     }
     let expected = std::fs::read_to_string(path).unwrap_or_default();
     for (found, wanted) in table.lines().zip(expected.lines()) {
-        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept what changed");
+        assert_eq!(found, wanted, "set TRAMLINE_BLESS to accept the changes");
     }
     assert_eq!(table.len(), expected.len());
 }
@@ -55,8 +55,8 @@ fn every_layout_is_read_as_expected() {
 
 #[test]
 fn the_more_particular_field_says_how_strictly_calls_are_held() {
-    use tramline_core::sop::Mode::{self, Observe, Strict, Warn};
-    let held = |front: &str| -> (Mode, Mode, bool) {
+    use tramline_core::sop::SopMode::{self, Observe, Strict, Warn};
+    let held = |front: &str| -> (SopMode, SopMode, bool) {
         let text =
             format!("---\nagent: a\n{front}---\n```mermaid\nflowchart TD\n  START --> E\n```\n");
         let sop = sop_markdown::read(text.as_bytes(), "x").unwrap().sop;
@@ -79,7 +79,7 @@ fn the_more_particular_field_says_how_strictly_calls_are_held() {
 }
 
 #[test]
-fn every_flaw_is_told_at_its_line() {
+fn every_flaw_is_reported_at_its_line() {
     let mut table = String::new();
     for path in files(&folder().join("flawed")) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -111,7 +111,7 @@ fn the_shared_procedures_are_read() {
         let read = sop_markdown::read(&std::fs::read(folder.join(file)).unwrap(), "x");
         let read = read.unwrap_or_else(|flaws| panic!("{file}: {flaws:#?}"));
         assert_eq!(read.sop.nodes.len(), nodes, "{file}");
-        assert_eq!(read.sop.nodes[read.sop.entry.at()].id, "START");
+        assert_eq!(read.sop.nodes[read.sop.entry.index()].id, "START");
         assert_eq!(read.warnings, [], "{file}");
     }
 }
@@ -132,12 +132,12 @@ fn a_heading_inside_a_nodes_section_is_part_of_its_instructions() {
                 ## Node Prompts\n### ASK\nAsk.\n#### What to ask\nThe number.\n##### PAY\nNot yet.\n\
                 ### Orders\n#### PAY\n```yaml\ntools: [pay]\n```\n";
     let read = sop_markdown::read(text.as_bytes(), "x").unwrap();
-    let node = |id: &str| &read.sop.nodes[read.sop.find(id).unwrap().at()];
+    let node = |id: &str| &read.sop.nodes[read.sop.find(id).unwrap().index()];
     assert_eq!(
         node("ASK").prompt.as_deref(),
         Some("Ask.\n#### What to ask\nThe number.\n##### PAY\nNot yet.")
     );
-    // Under a heading that is no node, deeper ones are nodes.
+    // Below a heading that is not a node, deeper headings are nodes.
     assert_eq!(node("PAY").tools, ["pay"]);
     assert!(node("PAY").section && node("PAY").prompt.is_none());
     assert!(!node("END").section);

@@ -1,31 +1,35 @@
-//! What is written reads back as the same workflow.
+//! A written workflow reads back unchanged.
 
 use crate::{dialects, shared};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
-use tramline_core::formats::yaml_graph::{self, Document};
-use tramline_core::formats::{self, Elsewhere, Format, Hint, Written, json_dag, pflow_ir};
+use tramline_core::formats::yaml_graph::{self, GraphDocument};
+use tramline_core::formats::{
+    self, ConvertedDocument, Format, KnownServers, MistypedFields, ReadOptions, json_dag, pflow_ir,
+};
 use tramline_core::ids::ToolName;
 use tramline_core::workflow::{
-    Action, Choice, Each, Edge, ItemFailures, Join, Limits, Node, Retry, Template, Time, Workflow,
+    Action, Edge, FanOutSpec, ItemFailures, Join, Node, RetryPolicy, SwitchRule, Template,
+    WaitTime, Workflow, WorkflowLimits,
 };
 use tramline_core::{Str, Value};
 
-const ANY: Hint<'static> = Hint {
+const ANY: ReadOptions<'static> = ReadOptions {
     format: None,
     name: "workflow",
-    elsewhere: Elsewhere::Any,
+    known_servers: KnownServers::Any,
+    mistyped_fields: MistypedFields::Warn,
     folder: "",
 };
 
-fn read(text: &str) -> Document {
+fn read(text: &str) -> GraphDocument {
     match formats::read(text.as_bytes(), ANY) {
         Ok(read) => read.document,
         Err(flaws) => panic!("{flaws:#?}\n{text}"),
     }
 }
 
-fn as_yaml(document: &Document) -> Written {
+fn as_yaml(document: &GraphDocument) -> ConvertedDocument {
     let workflows: Vec<_> = document
         .workflows
         .iter()
@@ -34,7 +38,7 @@ fn as_yaml(document: &Document) -> Written {
     yaml_graph::write(&document.server, &document.servers, &workflows)
 }
 
-fn same(one: &Document, other: &Document, text: &str) {
+fn same(one: &GraphDocument, other: &GraphDocument, text: &str) {
     assert_eq!(one.server, other.server, "{text}");
     assert_eq!(one.servers, other.servers, "{text}");
     assert_eq!(one.workflows.len(), other.workflows.len());
@@ -66,12 +70,12 @@ fn yaml_graphs_read_back() {
     for text in files.chain(variants) {
         let document = read(&text);
         let written = as_yaml(&document);
-        assert_eq!(written.lost, Vec::<String>::new(), "{}", written.text);
+        assert_eq!(written.losses, Vec::<String>::new(), "{}", written.text);
         same(&document, &read(&written.text), &written.text);
         assert_eq!(
             as_yaml(&read(&written.text)).text,
             written.text,
-            "it stays as it is"
+            "writing it again changes nothing"
         );
     }
 }
@@ -91,7 +95,7 @@ fn dags_read_back() {
     for text in files.chain([large.to_owned()]) {
         let document = read(&text);
         let written = json_dag::write(&document.servers, &document.workflows[0].workflow);
-        assert_eq!(written.lost, Vec::<String>::new(), "{}", written.text);
+        assert_eq!(written.losses, Vec::<String>::new(), "{}", written.text);
         same(&document, &read(&written.text), &written.text);
     }
 }
@@ -102,7 +106,7 @@ fn irs_read_back_in_meaning() {
         let document = read(&std::fs::read_to_string(path).unwrap());
         let workflow = &document.workflows[0].workflow;
         let written = pflow_ir::write(&document.servers, workflow);
-        assert_eq!(written.lost, Vec::<String>::new(), "{}", written.text);
+        assert_eq!(written.losses, Vec::<String>::new(), "{}", written.text);
         let again = read(&written.text);
         let again = &again.workflows[0].workflow;
         assert_eq!(again.nodes, workflow.nodes, "{}", written.text);
@@ -121,7 +125,7 @@ fn irs_read_back_in_meaning() {
 }
 
 #[test]
-fn what_is_lost_is_said() {
+fn conversion_losses_are_listed() {
     let text = r#"{version: "1.0", server: {name: x, version: "1"}, tools: [{name: t, description: d,
         inputSchema: {type: object, properties: {n: {type: number, minimum: 5}}}, outputSchema: {type: object},
         nodes: [
@@ -134,25 +138,25 @@ fn what_is_lost_is_said() {
     let workflow = &document.workflows[0].workflow;
     let dag = json_dag::write(&document.servers, workflow);
     assert_eq!(
-        dag.lost,
+        dag.losses,
         [
-            "the way from `a` to `b` at error",
-            "the way back from `way` to `a`: a DAG has no loops",
-            "the choice `way`: all its ways are taken",
-            "which output is the result: here it is every task's, by its id",
-            "the schema of the result, which is another one here",
-            "that a failure ends the run: here it skips only what depends on it",
+            "the edge from `a` to `b` with label error",
+            "the edge back from `way` to `a`: a DAG has no loops",
+            "the switch `way`: here all of its branches run",
+            "which output is the result: here it is all outputs, by task id",
+            "the output schema: the result has a different shape here",
+            "that a failure ends the run: here it skips only its dependents",
         ]
     );
     assert_eq!(read(&dag.text).workflows[0].workflow.nodes[0].id, "start");
     let ir = pflow_ir::write(&document.servers, workflow);
     assert_eq!(
-        ir.lost,
+        ir.losses,
         [
             "`minimum` of the input `n`",
-            "the schema of the result",
+            "the output schema",
             "the expression `1 + start.n` in the arguments of `a`",
-            "that `b` starts at once: an IR has one start",
+            "that `b` also starts the run: an IR has one start node",
         ]
     );
     assert!(ir.text.contains("\"y\": \"${n}\""), "{}", ir.text);
@@ -163,11 +167,11 @@ fn a_dag_becomes_a_graph_with_both_ends() {
     let document = read(&std::fs::read_to_string(&examples("dags")[2]).unwrap());
     let written = as_yaml(&document);
     let lost = [
-        "that a call of a tool that is annotated as destructive asks first",
-        "that a call whose server was away is made again, if that is harmless",
-        "that a failure skips only what depends on it: here it ends the run",
+        "the approval before calls of tools annotated as destructive",
+        "the retry of repeatable calls whose server was unavailable",
+        "that a failure skips only its dependents: here it ends the run",
     ];
-    assert_eq!(written.lost, lost);
+    assert_eq!(written.losses, lost);
     let again = formats::read(written.text.as_bytes(), ANY).unwrap();
     assert_eq!(again.format, Format::Yaml);
     let ids: Vec<_> = again.document.workflows[0]
@@ -217,7 +221,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Arguments in the form that a reader gives them: plain, or an object with expressions in it.
+/// Arguments as a reader returns them: a literal, or an object that contains expressions.
 fn arguments() -> impl Strategy<Value = Template> {
     let plain = prop::collection::vec((word(), any::<i16>()), 0..3).prop_map(|pairs| {
         let pairs = pairs
@@ -257,14 +261,14 @@ prop_compose! {
         let action = match kind {
             0 => Action::Call { tool: ToolName::new("ser ver", "tool"), arguments },
             1 => Action::Compute { expression: "(\n  1;\n  2\n)".into() },
-            2 => Action::Wait(Time::For(Template::Literal("5s".into()))),
+            2 => Action::Wait(WaitTime::For(Template::Literal("5s".into()))),
             _ => Action::Choose { rules: Vec::new(), otherwise: None },
         };
         let mut node = Node::new("", action);
         if kind == 2 {
             return (node, targets, None);
         }
-        node.each = each.filter(|_| kind == 0).map(|(width, keeps)| Box::new(Each {
+        node.each = each.filter(|_| kind == 0).map(|(width, keeps)| Box::new(FanOutSpec {
             items: Template::Expr("$.entry.list".into()),
             name: "it".into(),
             width,
@@ -272,7 +276,7 @@ prop_compose! {
         }));
         node.approval = approval.filter(|reason| !reason.trim().is_empty());
         node.timeout_ms = timeout_ms;
-        node.retry = retry.map(|(max, wait_ms, tenths)| Retry { max, wait_ms, backoff: 1.0 + f64::from(tenths) / 8.0 });
+        node.retry = retry.map(|(max, wait_ms, tenths)| RetryPolicy { max, wait_ms, backoff: 1.0 + f64::from(tenths) / 8.0 });
         node.repeatable = repeatable.filter(|_| kind == 0);
         node.join = if all { Join::All } else { Join::Any };
         (node, targets, fails)
@@ -280,7 +284,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// A workflow in the order in which a file has its parts; its shape need not make sense.
+    /// A workflow with its parts in file order; its shape need not make sense.
     fn workflow()(
         middle in prop::collection::vec(middle(), 1..6),
         limits in (1..5_000u64, 1..9_999u64, 1..99_999u64),
@@ -305,7 +309,7 @@ prop_compose! {
                 let last = to.pop();
                 for label in to {
                     edges.push(Edge::labelled(node.id.clone(), label.clone(), label.clone()));
-                    rules.push(Choice { rule: rule.clone(), label });
+                    rules.push(SwitchRule { rule: rule.clone(), label });
                 }
                 edges.extend(last.clone().map(|label| Edge::labelled(node.id.clone(), label.clone(), label)));
                 *otherwise = last;
@@ -324,7 +328,7 @@ prop_compose! {
             output_schema: output,
             nodes,
             edges,
-            limits: Limits { steps_max: limits.0, active_ms_max: limits.1, calls_max: limits.2, ..Limits::default() },
+            limits: WorkflowLimits { steps_max: limits.0, active_ms_max: limits.1, calls_max: limits.2, ..WorkflowLimits::default() },
             ..Workflow::default()
         }
     }
@@ -337,8 +341,8 @@ proptest! {
     fn random_workflows_read_back_from_yaml(workflow in workflow()) {
         let server = yaml_graph::ServerInfo { name: "x".into(), version: "1".into(), title: "x".into(), instructions: None };
         let written = yaml_graph::write(&server, &Value::object::<Str>([]), &[&workflow]);
-        prop_assert_eq!(&written.lost, &Vec::<String>::new());
-        // Joins on cycles and bad rules are refused; what is read all the same must be equal.
+        prop_assert_eq!(&written.losses, &Vec::<String>::new());
+        // Joins on cycles and invalid rules are rejected; a workflow that is accepted must be equal.
         if let Ok(read) = formats::read(written.text.as_bytes(), ANY) {
             prop_assert_eq!(&*read.document.workflows[0].workflow, &workflow, "{}", written.text);
         } else if let Err(flaws) = formats::read(written.text.as_bytes(), ANY) {

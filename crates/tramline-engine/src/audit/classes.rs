@@ -1,10 +1,10 @@
-//! Where notes are kept: in classes with a bound each.
+//! Storage of audit notes, in classes with a limit each.
 //!
-//! An agent can command as often as it likes. What persons commanded and decided is therefore kept
-//! apart from what agents did, and both from what was refused: a flood can push out only notes of its
-//! own kind. The same refusal again is counted in one line.
+//! An agent can give any number of commands. The commands and decisions of people are therefore
+//! stored separately from those of agents, and both from rejected ones: a flood can only push out
+//! notes of its own class. A repeated rejection is counted in one note.
 
-use super::Note;
+use super::AuditNote;
 use crate::seams::{Store, StoreFault};
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -12,30 +12,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tramline_core::ids::RunId;
 
-/// After so many notes of one process of a class it is looked whether there are too many.
+/// Notes of one class that a process writes between two checks of the limit.
 const TRIM_EVERY: usize = 1_000;
-/// The same refusal is counted in one line for so long, in milliseconds; then a new line begins, so
-/// that the times in the trail stay close to what happened.
-const COUNTED_MS: i64 = 60 * 60 * 1000;
-/// So many different refusals are remembered to be counted; beyond that each has its own line.
-const REPEATED_MAX: usize = 1_024;
+/// Time, in milliseconds, for which the same rejection is counted in one note; then a new note
+/// starts, so that the times in the trail stay close to what happened.
+const REPEAT_WINDOW_MS: i64 = 60 * 60 * 1000;
+/// Different rejections that are tracked for counting; further ones get a note each.
+const REPEATS_TRACKED_MAX: usize = 1_024;
 
-/// A class of notes, which has a bound of its own.
+/// A class of notes with its own limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditClass {
-    /// What persons commanded and decided.
+    /// Commands and decisions of people.
     Persons,
-    /// What agents commanded and relayed, if it was accepted.
+    /// Accepted commands and relayed answers of agents.
     Agents,
-    /// What was refused.
+    /// Rejected commands.
     Refused,
 }
 
 impl AuditClass {
-    /// Every class.
+    /// All classes.
     pub const ALL: [Self; 3] = [Self::Persons, Self::Agents, Self::Refused];
 
-    /// Under what its notes are kept. The first one has the notes of earlier versions, too.
+    /// The document kind of its notes. The first one also has the notes of earlier versions.
     fn kind(self) -> &'static str {
         match self {
             Self::Persons => "audit",
@@ -44,17 +44,17 @@ impl AuditClass {
         }
     }
 
-    /// So many notes are kept of it; the oldest go first.
-    pub fn most(self) -> usize {
+    /// How many notes of it are kept; the oldest are removed first.
+    pub fn notes_max(self) -> usize {
         match self {
             Self::Persons | Self::Agents => 100_000,
-            // Not evidence of what happened, only of what was tried.
+            // Not evidence of what happened, only of what was attempted.
             Self::Refused => 20_000,
         }
     }
 
-    /// What its notes are about, for messages.
-    fn word(self) -> &'static str {
+    /// How messages describe its notes.
+    fn description(self) -> &'static str {
         match self {
             Self::Persons => "by persons",
             Self::Agents => "by agents",
@@ -62,9 +62,9 @@ impl AuditClass {
         }
     }
 
-    /// Where a note belongs. A person's refused command is a person's.
-    fn of(note: &Note) -> Self {
-        match (note.person, note.result == "refused") {
+    /// The class of a note. A person's rejected command belongs to the person.
+    fn of(note: &AuditNote) -> Self {
+        match (note.person, note.result == super::REFUSED) {
             (true, _) => Self::Persons,
             (false, true) => Self::Refused,
             (false, false) => Self::Agents,
@@ -72,14 +72,22 @@ impl AuditClass {
     }
 }
 
-/// Writes notes, and knows of this process: how often it wrote, and which refusals it may see again.
+/// Writes notes, and tracks how many this process wrote and which rejections may repeat.
 #[derive(Default)]
 pub(crate) struct AuditWriter {
     written: [AtomicUsize; 3],
     repeated: Mutex<HashMap<String, RepeatedRefusal>>,
 }
 
-/// A refusal that has a line.
+/// A note that is stored before its command is over.
+#[derive(Debug)]
+pub(super) struct StoredNote {
+    class: AuditClass,
+    key: String,
+    body: Vec<u8>,
+}
+
+/// A rejection that already has a note.
 #[derive(Clone)]
 struct RepeatedRefusal {
     key: String,
@@ -92,18 +100,18 @@ impl AuditWriter {
         self.repeated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a note. It is on the disk when this returns.
-    pub(super) async fn keep(
+    /// Stores a note, which is durable when this returns.
+    pub(super) async fn write(
         &self,
         store: &Arc<dyn Store>,
-        note: &Note,
+        note: &AuditNote,
         written: usize,
     ) -> Result<(), StoreFault> {
         let class = AuditClass::of(note);
         let mut told = note.to_json();
         let mut key = note.key(written);
         if class == AuditClass::Refused
-            && let Some(before) = self.counted(note, &told, &key)
+            && let Some(before) = self.existing_note(note, &told, &key)
         {
             told["times"] = before.times.into();
             told["last_at_ms"] = note.at_ms.into();
@@ -112,28 +120,78 @@ impl AuditWriter {
         }
         let body = told.to_string().into_bytes();
         store.put(class.kind(), &key, body).await?;
+        self.count_and_trim(store, class).await
+    }
+
+    /// Stores a note whose command is not over, in place of what was stored of it before. It
+    /// survives a crash of the process at once, and a power loss when a later append has returned.
+    pub(super) async fn announce(
+        &self,
+        store: &Arc<dyn Store>,
+        note: &AuditNote,
+        before: Option<StoredNote>,
+        written: usize,
+    ) -> Result<StoredNote, StoreFault> {
+        let class = AuditClass::of(note);
+        let body = note.to_json().to_string().into_bytes();
+        let (key, seen, moved) = match before {
+            Some(before) if before.class == class => (before.key, Some(before.body), None),
+            other => (note.key(written), None, other),
+        };
+        store
+            .swap_relaxed(class.kind(), &key, seen, body.clone())
+            .await?;
+        remove(store, moved).await?;
+        Ok(StoredNote { class, key, body })
+    }
+
+    /// Completes an announced note, which is durable when this returns.
+    pub(super) async fn complete(
+        &self,
+        store: &Arc<dyn Store>,
+        note: &AuditNote,
+        before: StoredNote,
+        written: usize,
+    ) -> Result<(), StoreFault> {
+        let class = AuditClass::of(note);
+        if class != before.class {
+            self.write(store, note, written).await?;
+            return remove(store, Some(before)).await;
+        }
+        let body = note.to_json().to_string().into_bytes();
+        store.put(class.kind(), &before.key, body).await?;
+        self.count_and_trim(store, class).await
+    }
+
+    /// Counts a note, and trims its class from time to time.
+    async fn count_and_trim(
+        &self,
+        store: &Arc<dyn Store>,
+        class: AuditClass,
+    ) -> Result<(), StoreFault> {
         let written = self.written[class as usize].fetch_add(1, Ordering::Relaxed) + 1;
         match written.is_multiple_of(TRIM_EVERY) {
-            true => trim(store, class, class.most()).await,
+            true => trim(store, class, class.notes_max()).await,
             false => Ok(()),
         }
     }
 
-    /// The line that the same refusal has already, with how often it came by now.
-    fn counted(&self, note: &Note, told: &Json, key: &str) -> Option<RepeatedRefusal> {
+    /// The existing note of the same rejection, with the new count.
+    fn existing_note(&self, note: &AuditNote, told: &Json, key: &str) -> Option<RepeatedRefusal> {
         let mut same = told.clone();
         same["at_ms"] = Json::Null;
         let same = same.to_string();
         let mut repeated = self.repeated();
-        let is_due = |it: &RepeatedRefusal| note.at_ms.saturating_sub(it.first_ms) >= COUNTED_MS;
+        let is_due =
+            |it: &RepeatedRefusal| note.at_ms.saturating_sub(it.first_ms) >= REPEAT_WINDOW_MS;
         if let Some(before) = repeated.get_mut(&same).filter(|it| !is_due(it)) {
             before.times += 1;
             return Some(before.clone());
         }
-        if repeated.len() >= REPEATED_MAX {
+        if repeated.len() >= REPEATS_TRACKED_MAX {
             repeated.retain(|_, it| !is_due(it));
         }
-        if repeated.len() < REPEATED_MAX || repeated.contains_key(&same) {
+        if repeated.len() < REPEATS_TRACKED_MAX || repeated.contains_key(&same) {
             let first = RepeatedRefusal {
                 key: key.to_owned(),
                 first_ms: note.at_ms,
@@ -145,14 +203,22 @@ impl AuditWriter {
     }
 }
 
-/// The notes of all classes since a moment, of one run if one is named, oldest first.
+/// Removes an announced note that is stored in another class now.
+async fn remove(store: &Arc<dyn Store>, note: Option<StoredNote>) -> Result<(), StoreFault> {
+    match note {
+        Some(note) => store.delete(note.class.kind(), &[note.key]).await.map(drop),
+        None => Ok(()),
+    }
+}
+
+/// The notes of all classes since a time, optionally of one run, oldest first.
 pub(super) async fn read(
     store: &Arc<dyn Store>,
     since_ms: i64,
     run: Option<&RunId>,
 ) -> Result<Vec<Json>, StoreFault> {
-    // A line that counts may have begun before and been repeated since.
-    let since = format!("{:015}", since_ms.saturating_sub(COUNTED_MS).max(0));
+    // A counting note may have started before and been repeated since.
+    let since = format!("{:015}", since_ms.saturating_sub(REPEAT_WINDOW_MS).max(0));
     let mut keys = Vec::new();
     for class in AuditClass::ALL {
         let all = store.list(class.kind()).await?;
@@ -165,7 +231,7 @@ pub(super) async fn read(
         if key < since || !of_run {
             continue;
         }
-        // One that was forgotten meanwhile is passed over.
+        // A note that has been removed in the meantime is skipped.
         if let Some(body) = store.get(class.kind(), &key).await?
             && let Ok(note) = serde_json::from_slice::<Json>(&body)
         {
@@ -178,7 +244,7 @@ pub(super) async fn read(
     Ok(found)
 }
 
-/// Forgets the oldest notes of a class beyond its bound.
+/// Removes the oldest notes of a class above its limit.
 async fn trim(store: &Arc<dyn Store>, class: AuditClass, most: usize) -> Result<(), StoreFault> {
     let mut keys = store.list(class.kind()).await?;
     let surplus = keys.len().saturating_sub(most);
@@ -186,13 +252,13 @@ async fn trim(store: &Arc<dyn Store>, class: AuditClass, most: usize) -> Result<
     if keys.is_empty() {
         return Ok(());
     }
-    store.forget(class.kind(), &keys).await?;
-    // What is gone is said, so that nobody takes the rest for all there was.
-    let mut note = Note::new("audit", "tramline");
+    store.delete(class.kind(), &keys).await?;
+    // Record the removal, so that the rest is not taken for everything.
+    let mut note = AuditNote::new("audit", "tramline");
     note.result = "trimmed".to_owned();
     note.why = Some(format!(
-        "{surplus} notes {} were forgotten: the latest {most} are kept",
-        class.word()
+        "{surplus} notes {} were removed: the latest {most} are kept",
+        class.description()
     ));
     let body = note.to_json().to_string().into_bytes();
     // After everything else of this millisecond.
@@ -205,8 +271,8 @@ mod tests {
     use super::*;
     use crate::testing::MemoryStore;
 
-    fn note(command: &str, result: &str, person: bool) -> Note {
-        let mut note = Note::new(command, "somebody");
+    fn note(command: &str, result: &str, person: bool) -> AuditNote {
+        let mut note = AuditNote::new(command, "somebody");
         note.result = result.to_owned();
         note.person = person;
         note
@@ -217,9 +283,9 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let writer = AuditWriter::default();
         let mut number = 0;
-        let mut keep = async |note: Note| {
+        let mut keep = async |note: AuditNote| {
             number += 1;
-            writer.keep(&store, &note, number).await.unwrap();
+            writer.write(&store, &note, number).await.unwrap();
         };
         keep(note("approve", "answered", true)).await;
         keep(note("execute_dag", "complete", false)).await;
@@ -239,7 +305,7 @@ mod tests {
         let said: Vec<&str> = left.iter().filter_map(|it| it["why"].as_str()).collect();
         assert_eq!(
             said,
-            ["20 notes refused were forgotten: the latest 10 are kept"]
+            ["20 notes refused were removed: the latest 10 are kept"]
         );
     }
 
@@ -247,12 +313,12 @@ mod tests {
     async fn the_same_refusal_is_counted_in_one_line_for_an_hour() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let writer = AuditWriter::default();
-        let refused = |at_ms: i64| Note {
+        let refused = |at_ms: i64| AuditNote {
             at_ms,
             ..note("continue", "refused", false)
         };
         for at in 0..50 {
-            writer.keep(&store, &refused(1_000 + at), 1).await.unwrap();
+            writer.write(&store, &refused(1_000 + at), 1).await.unwrap();
         }
         let lines = read(&store, 0, None).await.unwrap();
         assert_eq!(lines.len(), 1, "{lines:?}");
@@ -261,11 +327,11 @@ mod tests {
             (&lines[0]["at_ms"], &lines[0]["last_at_ms"]),
             (&1_000.into(), &1_049.into())
         );
-        // It is found by when it came last.
+        // It is found by the time of its last repetition.
         assert_eq!(read(&store, 1_040, None).await.unwrap().len(), 1);
         assert_eq!(read(&store, 1_050, None).await.unwrap().len(), 0);
-        let later = refused(1_000 + COUNTED_MS);
-        writer.keep(&store, &later, 2).await.unwrap();
+        let later = refused(1_000 + REPEAT_WINDOW_MS);
+        writer.write(&store, &later, 2).await.unwrap();
         assert_eq!(read(&store, 0, None).await.unwrap().len(), 2);
     }
 }

@@ -1,69 +1,67 @@
-//! Commands and what they decide, as one note.
+//! Commands and their decisions, in one note.
 //!
-//! A door (a tool, a route, a command) opens a scope around what it does. Whatever the engine decides
-//! inside is added to the door's note. What is decided outside of any scope gets a note of its own,
-//! so that a door that forgets to open one still leaves a trail.
+//! A front end (a tool, a route, a command) opens a scope around what it does. Decisions of the
+//! engine inside are added to the front end's note. Decisions outside of any scope get a note of
+//! their own, so that a front end that forgets to open one still leaves a trail.
 
-use super::Note;
-use crate::engine::Engine;
+use super::command_scope::{self, CommandScope, Recorded};
+use super::{AuditNote, REFUSED};
+use crate::engine::{Engine, Respondent};
 use crate::fault::Fault;
 use serde_json::{Map, Value as Json, json};
-use std::sync::{Arc, Mutex, PoisonError};
 use tramline_core::Value;
-use tramline_core::authority::{AnswerChannel, Reason};
+use tramline_core::authority::{AnswerChannel, PauseReason};
 use tramline_core::ids::{Checkpoint, RunId, ToolName};
 use tramline_core::journal::{Answer, Pause};
 use tramline_core::run::Run;
 use tramline_core::workflow::{Action, Template};
 
-/// So many decisions of one command are told; a command answers few.
-const DECISIONS_MAX: usize = 64;
-
 tokio::task_local! {
-    /// What was decided in the command that this task carries out.
-    static DECIDED: Arc<Mutex<Vec<Decision>>>;
-    /// That the command which this task carries out is noted by its door.
+    /// Set if the front end writes the note of the command that this task executes.
     static COMMANDED: ();
 }
 
-/// Carries a command out that its door notes itself. What is decided inside is still noted.
-pub async fn noted_by_door<T>(work: impl Future<Output = T>) -> T {
+/// Executes a command whose note the front end writes. Decisions inside are still recorded.
+pub async fn audited_by_front_end<T>(work: impl Future<Output = T>) -> T {
     COMMANDED.scope((), work).await
 }
 
-/// A command about a run, for its note.
+/// A command to a run, for its note.
 pub(crate) struct CommandNote<'c> {
-    /// What was commanded.
+    /// The command.
     pub(crate) command: &'static str,
-    /// About which run.
+    /// The run.
     pub(crate) run: &'c RunId,
-    /// By whom.
+    /// Who gave it.
     pub(crate) by: &'c str,
-    /// Why.
+    /// The reason.
     pub(crate) why: Option<&'c str>,
-    /// With what.
+    /// The arguments.
     pub(crate) arguments: Option<Value>,
 }
 
-/// An answer to a question of a run: what about, by whom, and whether it was taken.
+/// An answer to a pause: the pause, the respondent, and whether it was accepted.
 #[derive(Clone, Debug)]
-pub(crate) struct Decision {
-    asked: Checkpoint,
-    reason: Reason,
+pub(crate) struct AuditDecision {
+    checkpoint: Checkpoint,
+    /// Why the run pauses; `None` if it does not pause there.
+    reason: Option<PauseReason>,
     answer: &'static str,
     channel: AnswerChannel,
     by: String,
     node: Option<String>,
     tool: Option<ToolName>,
     arguments: Option<Value>,
-    /// What the person who answered put in place of the arguments.
+    /// The edited arguments of the person who answered.
     edited: Option<Value>,
+    /// The rest of the answer: the output that replaces a call, or the extension of a budget.
+    given: Option<(&'static str, Value)>,
     why: Option<String>,
     refused: Option<String>,
 }
 
-/// An answer as users say it.
-fn word(answer: &Answer) -> &'static str {
+/// The name of an answer as users know it.
+fn answer_name(answer: &Answer) -> &'static str {
     match answer {
         Answer::Proceed | Answer::ProceedWith { .. } => "proceed",
         Answer::Reject => "reject",
@@ -73,8 +71,8 @@ fn word(answer: &Answer) -> &'static str {
     }
 }
 
-/// The arguments of the call that a question is about: a list of them for a batch.
-fn proposed(pause: &Pause) -> Option<Value> {
+/// The arguments of the proposed call of a pause: a list of them for a batch.
+fn proposed_arguments(pause: &Pause) -> Option<Value> {
     let call = pause.call()?;
     Some(match &call.batch {
         None => call.arguments.clone(),
@@ -82,10 +80,10 @@ fn proposed(pause: &Pause) -> Option<Value> {
     })
 }
 
-impl Decision {
-    /// The decision about a question that a run asks. Layers and breakpoints are no decisions of
-    /// their own: the command that goes on tells of them.
-    pub(crate) fn about(run: &Run, asked: &Checkpoint, answer: &Answer) -> Option<Self> {
+impl AuditDecision {
+    /// The decision about a pause. Layers and breakpoints have none: the command that continues the
+    /// run records them.
+    pub(crate) fn about_pause(run: &Run, asked: &Checkpoint, answer: &Answer) -> Option<Self> {
         let pause = run.pauses.get(&asked.seq)?;
         if let Pause::Layer { .. } | Pause::Break { .. } = pause {
             return None;
@@ -96,7 +94,7 @@ impl Decision {
             _ => (None, None),
         };
         let open = match pause {
-            Pause::InDoubt { step, .. } | Pause::Child { step, .. } => run.open.get(step),
+            Pause::InDoubt { step, .. } | Pause::Child { step, .. } => run.open_steps.get(step),
             Pause::Approval { .. }
             | Pause::Layer { .. }
             | Pause::Break { .. }
@@ -108,27 +106,48 @@ impl Decision {
             _ => None,
         };
         Some(Self {
-            asked: asked.clone(),
-            reason: Reason::of(&run.graph, pause),
-            answer: word(answer),
-            channel: AnswerChannel::Program,
-            by: String::new(),
+            reason: Some(PauseReason::of(&run.graph, pause)),
             node: node.map(|node| node.id.to_string()),
             tool,
-            arguments: proposed(pause)
+            arguments: proposed_arguments(pause)
                 .or_else(|| open.map(|open| open.arguments.clone()))
                 .or(literal),
+            ..Self::about_no_pause(asked, answer)
+        })
+    }
+
+    /// The decision about a pause that does not exist, or no longer.
+    pub(crate) fn about_no_pause(asked: &Checkpoint, answer: &Answer) -> Self {
+        Self {
+            checkpoint: asked.clone(),
+            reason: None,
+            answer: answer_name(answer),
+            channel: AnswerChannel::Program,
+            by: String::new(),
+            node: None,
+            tool: None,
+            arguments: None,
             edited: match answer {
                 Answer::ProceedWith { arguments } => Some(arguments.clone()),
                 _ => None,
             },
+            given: match answer {
+                Answer::Skip { output } => Some(("output", output.clone())),
+                Answer::Extend { budget } => {
+                    let budget = serde_json::to_value(budget).unwrap_or_default();
+                    Some(("extension", budget.into()))
+                }
+                Answer::Proceed | Answer::ProceedWith { .. } | Answer::Reject | Answer::Retry => {
+                    None
+                }
+            },
             why: None,
             refused: None,
-        })
+        }
     }
 
-    /// The same with who said it, and what came of it.
-    pub(crate) fn said(
+    /// Adds the respondent and the result.
+    pub(crate) fn with_result(
         mut self,
         (by, channel): (&str, AnswerChannel),
         why: Option<&str>,
@@ -141,17 +160,30 @@ impl Decision {
         self
     }
 
-    /// Whether a person took it, and it was not refused.
-    fn is_of_person(&self) -> bool {
+    /// The checkpoint of the pause.
+    pub(super) fn checkpoint(&self) -> &Checkpoint {
+        &self.checkpoint
+    }
+
+    /// Whether this is the same answer to the same pause, whatever its result.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let key = |one: &Self| (one.checkpoint.clone(), one.answer, one.by.clone());
+        key(self) == key(other)
+    }
+
+    /// Whether a person made it, and it was not rejected.
+    pub(super) fn is_of_person(&self) -> bool {
         !self.channel.is_relayed() && self.refused.is_none()
     }
 
-    fn to_json(&self, engine: &Engine) -> Json {
+    pub(super) fn to_json(&self, engine: &Engine) -> Json {
         let mut told = Map::new();
-        told.insert("checkpoint_id".into(), self.asked.to_string().into());
-        told.insert("reason".into(), self.reason.word().into());
+        told.insert("checkpoint_id".into(), self.checkpoint.to_string().into());
+        if let Some(reason) = self.reason {
+            told.insert("reason".into(), reason.as_str().into());
+        }
         told.insert("answer".into(), self.answer.into());
-        told.insert("via".into(), self.channel.word().into());
+        told.insert("via".into(), self.channel.as_str().into());
         told.insert("relayed".into(), self.channel.is_relayed().into());
         let mut text = |key: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -167,68 +199,95 @@ impl Decision {
             ("edited_arguments", &self.edited),
         ] {
             if let Some(value) = value {
-                told.insert(key.into(), engine.audited(value));
+                told.insert(key.into(), engine.audit_value(value));
             }
+        }
+        if let Some((key, value)) = &self.given {
+            told.insert((*key).into(), engine.audit_value(value));
         }
         told.into()
     }
 }
 
 impl Engine {
-    /// Does what a command asks for and notes it: `told` completes the note with what came of it. The
-    /// note is durable when this returns.
-    pub async fn noting<T>(
+    /// Executes a command and records it: `told` adds the result to the note. The note is stored
+    /// before the first effect of the command, and complete and durable when this returns. A command
+    /// that took effect is never recorded as rejected.
+    pub async fn audited_command<T>(
         &self,
-        mut note: Note,
+        note: AuditNote,
         work: impl Future<Output = T>,
-        told: impl FnOnce(&mut Note, &T),
+        told: impl FnOnce(&mut AuditNote, &T),
     ) -> Result<T, Fault> {
-        let decided: Arc<Mutex<Vec<Decision>>> = Arc::default();
-        let work = DECIDED.scope(Arc::clone(&decided), work);
-        let came = COMMANDED.scope((), work).await;
-        told(&mut note, &came);
-        self.add(&mut note, &decided);
-        self.note(note).await?;
+        let scope = CommandScope::new(note, Recorded::Always);
+        let came = COMMANDED.scope((), scope.run(work)).await;
+        if let Some(mut note) = scope.note_without_result(self).await {
+            told(&mut note, &came);
+            scope.complete(self, note).await?;
+        }
         Ok(came)
     }
 
-    fn add(&self, note: &mut Note, decided: &Mutex<Vec<Decision>>) {
-        let decided = decided.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = decided.iter().take(DECISIONS_MAX);
-        note.decisions = all.map(|one| one.to_json(self)).collect();
-        note.person |= decided.iter().any(Decision::is_of_person);
-        if note.run.is_none() {
-            note.run = decided.first().map(|one| one.asked.run.to_string());
+    /// Executes an answer and records its decision: in the note of its command, or in its own.
+    pub(crate) async fn audited_answer(
+        &self,
+        run: &RunId,
+        (by, why): (&Respondent, Option<&str>),
+        work: impl Future<Output = Result<(), Fault>>,
+    ) -> Result<(), Fault> {
+        if command_scope::current().is_some() {
+            return work.await;
+        }
+        let mut note = AuditNote::new("answer", by.name.as_str());
+        note.channel = Some(by.channel.as_str().to_owned());
+        note.run = Some(run.to_string());
+        note.why = why.map(str::to_owned);
+        let scope = CommandScope::new(note, Recorded::IfDecided);
+        let came = scope.run(work).await;
+        if let Some(mut note) = scope.note_without_result(self).await {
+            note.result = match &came {
+                Ok(()) => "answered",
+                Err(_) => REFUSED,
+            }
+            .to_owned();
+            note.error = came.as_ref().err().map(ToString::to_string);
+            scope.complete(self, note).await?;
+        }
+        came
+    }
+
+    /// Adds the plan that was made for the current command to its note: the arguments hold only the
+    /// intent.
+    pub async fn audit_plan(&self, plan: &Value) {
+        if let Some(scope) = command_scope::current() {
+            scope.add_plan(self.audit_value(plan)).await;
         }
     }
 
-    /// Keeps what was decided: in the note of the command that decided it, or in one of its own.
-    pub(crate) async fn decided(&self, decision: Decision) -> Result<(), Fault> {
-        let kept = DECIDED.try_with(|all| {
-            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-            all.push(decision.clone());
-        });
-        if kept.is_ok() {
+    /// Records a decision: in the note of its command, or in its own.
+    pub(crate) async fn audit_decision(&self, decision: AuditDecision) -> Result<(), Fault> {
+        if let Some(scope) = command_scope::current() {
+            scope.decide(decision).await;
             return Ok(());
         }
-        let mut note = Note::new("answer", decision.by.as_str());
-        note.door = Some(decision.channel.word().to_owned());
-        note.run = Some(decision.asked.run.to_string());
+        let mut note = AuditNote::new("answer", decision.by.as_str());
+        note.channel = Some(decision.channel.as_str().to_owned());
+        note.run = Some(decision.checkpoint.run.to_string());
         note.why = decision.why.clone();
         note.error = decision.refused.clone();
         note.result = match decision.refused {
-            Some(_) => "refused",
+            Some(_) => REFUSED,
             None => "answered",
         }
         .to_owned();
         note.decisions = vec![decision.to_json(self)];
         note.person = decision.is_of_person();
-        self.note(note).await
+        self.write_audit_note(note).await
     }
 
-    /// Keeps a command that no door notes: of a program that the engine is a part of, or of a call
-    /// whose caller has gone.
-    pub(crate) async fn commanded<T>(
+    /// Records a command that no front end records: of an embedding program, or of a call whose
+    /// caller is gone.
+    pub(crate) async fn audit_command<T>(
         &self,
         said: CommandNote<'_>,
         came: &Result<T, Fault>,
@@ -236,25 +295,25 @@ impl Engine {
         if COMMANDED.try_with(|()| ()).is_ok() {
             return Ok(());
         }
-        let mut note = Note::new(said.command, said.by);
-        note.door = Some(self.options().door.to_owned());
+        let mut note = AuditNote::new(said.command, said.by);
+        note.channel = Some(self.options().audit_channel.to_owned());
         note.run = Some(said.run.to_string());
         note.why = said.why.map(str::to_owned);
-        note.arguments = said.arguments.map(|it| self.audited(&it));
+        note.arguments = said.arguments.map(|it| self.audit_value(&it));
         match came {
             Ok(_) => note.result = "done".to_owned(),
             Err(fault) => {
-                note.result = "refused".to_owned();
+                note.result = REFUSED.to_owned();
                 note.error = Some(fault.to_string());
             }
         }
-        // What a program does is its owner's doing, unless it serves agents.
+        // A program acts for its owner, unless it serves agents.
         note.person = !self.serves_agents();
-        self.note(note).await
+        self.write_audit_note(note).await
     }
 
-    /// A value as the audit shows it: without secrets, and cut where it is long.
-    pub fn audited(&self, value: &Value) -> Json {
+    /// A value as the audit shows it: with secrets redacted, and cut if long.
+    pub fn audit_value(&self, value: &Value) -> Json {
         let value = match self.settings() {
             Some(settings) => settings.redact(value.clone()),
             None => value.clone(),

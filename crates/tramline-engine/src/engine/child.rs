@@ -1,103 +1,114 @@
-//! Workflows that are called by others: a call is a run of its own, found again by its name.
+//! Workflows called by other workflows: each call is a child run with a derived id.
 //!
-//! A child's id follows from the step that calls it, so a call that is repeated after a crash comes
-//! back to the same child and nothing in it happens twice. A child that waits for an answer makes
-//! its parent wait; whichever of the two is later to see that the other is ready wakes the parent.
+//! A child's id is derived from the step that calls it, so a call repeated after a crash finds the
+//! same child and nothing in it happens twice. A child that pauses makes its parent pause;
+//! whichever of the two sees last that the other is ready wakes the parent.
 
-use super::{Engine, Inner, Loaded, Respondent, Start};
-use crate::drive::Ended;
-use crate::engine::Handle;
+use super::{Engine, EngineInner, LoadedRun, Respondent, RunStart};
+use crate::driver::DriveOutcome;
+use crate::engine::RunHandle;
 use crate::fault::Fault;
-use crate::seams::{Callable, Status};
+use crate::seams::{Callable, RunStatus};
 use std::sync::Arc;
+use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
-use tramline_core::journal::{AgentRun, Answer, Budget, Event, Outcome, Parent, Pause};
-use tramline_core::run::{Open, Run};
+use tramline_core::journal::{AgentRun, Answer, Budget, Event, Outcome, ParentStep, Pause};
+use tramline_core::run::{OpenStep, Run};
 use tramline_core::text::nearest;
-use tramline_core::upstream::Upstream;
+use tramline_core::trace_context::TraceContext;
 use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 use tramline_core::{Str, Value, trace};
 
-/// What a call came to.
-pub(crate) enum Called {
+/// The result of a workflow call.
+pub(crate) enum ChildOutcome {
     /// It ended.
     Answer(Result<Value, Failure>),
-    /// It is a run that waits for an answer itself.
-    Waits(RunId),
+    /// The child run has paused.
+    Paused(RunId),
 }
 
 /// A call of a workflow.
 pub(crate) struct ChildCall {
     pub(crate) name: Str,
     pub(crate) arguments: Value,
-    pub(crate) parent: Parent,
-    /// When the parent began, and what tells this call from all others of its run.
-    pub(crate) born_ms: i64,
+    pub(crate) parent: ParentStep,
+    /// When the parent started, and the key that distinguishes this call from all others of its
+    /// run.
+    pub(crate) created_ms: i64,
     pub(crate) key: Str,
     pub(crate) session: Option<Str>,
     pub(crate) owner: Option<Str>,
-    /// What is left of the parent's budget.
+    /// The remaining budget of the parent.
     pub(crate) budget: Option<Budget>,
-    /// What is left of the operator's budget for the parent.
+    /// The remaining operator budget of the parent.
     pub(crate) operator_budget: Option<Budget>,
-    /// Where the parent's document is, for a workflow that has no place of its own.
+    /// The parent's document, for a workflow that has no origin itself.
     pub(crate) origin: Value,
-    /// The span that it belongs to.
-    pub(crate) upstream: Option<Upstream>,
-    /// The parent's mark: what an agent began passes the gate at every depth.
+    /// The trace span of the call.
+    pub(crate) upstream: Option<TraceContext>,
+    /// The parent's mark: calls of an agent's run pass the gate at every depth.
     pub(crate) agent: Option<Box<AgentRun>>,
     pub(crate) cancel: CancellationToken,
 }
 
 impl Engine {
-    /// Runs a workflow for a step of another run, or comes back to the run that was begun for it.
-    pub(crate) async fn call_workflow(&self, call: ChildCall) -> Called {
-        let id = RunId::new(call.born_ms, spread_bits(&call.key));
-        let cancel = call.cancel.clone();
-        let name = call.name.clone();
-        let turn = match self.turn(&name, call.parent.depth, &cancel).await {
-            Ok(turn) => turn,
-            Err(failure) => return Called::Answer(Err(failure)),
-        };
-        match self.child(&id, call).await {
-            Ok(Child::Over(graph, outcome)) => answered(&graph, &id, &outcome),
-            Ok(Child::Driven(handle)) => {
-                let called = self.see_through(&name, handle, &cancel).await;
-                drop(turn);
-                called
-            }
-            Ok(Child::Elsewhere) => {
-                drop(turn);
-                self.follow_child(&id, &cancel).await
-            }
-            Err(failure) => Called::Answer(Err(failure)),
+    /// Runs a workflow for a step of another run, or returns to the child that was started for it.
+    pub(crate) async fn call_workflow(&self, call: Box<ChildCall>) -> ChildOutcome {
+        let slot = self
+            .child_slot(&call.name, call.parent.depth, &call.cancel)
+            .await;
+        match slot {
+            // Allocated only now: of the many calls that a tree of workflows makes, most wait here.
+            Ok(slot) => Box::pin(self.call_child(*call, slot)).await,
+            Err(failure) => ChildOutcome::Answer(Err(failure)),
         }
     }
 
-    async fn child(&self, id: &RunId, call: ChildCall) -> Result<Child, Failure> {
+    async fn call_child(&self, call: ChildCall, slot: SemaphorePermit<'_>) -> ChildOutcome {
+        let id = RunId::new(call.created_ms, hash_key(&call.key));
+        let cancel = call.cancel.clone();
+        let name = call.name.clone();
+        match self.start_or_find_child(&id, call).await {
+            Ok(ChildState::Over(graph, outcome)) => child_outcome(&graph, &id, &outcome),
+            Ok(ChildState::Driven(handle)) => self.wait_for_child(&name, handle, &cancel).await,
+            Ok(ChildState::Elsewhere) => {
+                drop(slot);
+                self.follow_child(&id, &cancel).await
+            }
+            Err(failure) => ChildOutcome::Answer(Err(failure)),
+        }
+    }
+
+    async fn start_or_find_child(
+        &self,
+        id: &RunId,
+        call: ChildCall,
+    ) -> Result<ChildState, Failure> {
         let failed = |fault: Fault| match fault {
-            Fault::BadInput { .. } => Failure::new(FailureKind::BadArguments, fault.to_string()),
+            Fault::InvalidInput { .. } => {
+                Failure::new(FailureKind::BadArguments, fault.to_string())
+            }
             Fault::Quota(_) => Failure::new(FailureKind::Limit, fault.to_string()),
             other => Failure::new(FailureKind::Unavailable, other.to_string()),
         };
         match self.load(id).await {
             Ok(loaded) => match loaded.run.outcome {
-                Some(outcome) => Ok(Child::Over(loaded.run.graph, outcome)),
+                Some(outcome) => Ok(ChildState::Over(loaded.run.graph, outcome)),
                 None => match self.resume(id).await {
-                    Ok(handle) => Ok(Child::Driven(handle)),
-                    Err(Fault::Elsewhere { .. }) => Ok(Child::Elsewhere),
+                    Ok(handle) => Ok(ChildState::Driven(handle)),
+                    Err(Fault::Elsewhere { .. }) => Ok(ChildState::Elsewhere),
                     Err(fault) => Err(failed(fault)),
                 },
             },
             Err(Fault::NotFound(_)) => {
-                // What another process has saved meanwhile is found too; where that cannot be seen,
-                // what is known here counts.
+                // Also find workflows that another process saved in the meantime; if the refresh
+                // fails, the known ones are used.
                 let _ = self.0.library.refresh_for(&call.name).await;
                 let Callable { graph, origin } = self.callable(&call)?;
-                let mut start = Start::new(graph, call.arguments);
+                let mut start = RunStart::new(graph, call.arguments);
                 start.origin = if origin.is_null() {
                     call.origin
                 } else {
@@ -113,10 +124,10 @@ impl Engine {
                     let message = format!("workflow `{}` was cancelled before it began", call.name);
                     return Err(Failure::new(FailureKind::Cancelled, message));
                 }
-                self.join_family(&call.name, call.born_ms).await?;
-                let _room = self.room().await.map_err(failed)?;
-                let handle = self.begin(id.clone(), call.born_ms, start, Some(call.parent));
-                handle.map(Child::Driven).map_err(failed)
+                self.count_descendant(&call.name, call.created_ms).await?;
+                let _room = self.reserve_run().await.map_err(failed)?;
+                let handle = self.begin_run(id.clone(), call.created_ms, start, Some(call.parent));
+                handle.map(ChildState::Driven).map_err(failed)
             }
             Err(fault) => Err(failed(fault)),
         }
@@ -133,37 +144,46 @@ impl Engine {
     }
 
     /// Waits for a child that is driven here.
-    async fn see_through(&self, name: &str, handle: Handle, cancel: &CancellationToken) -> Called {
+    async fn wait_for_child(
+        &self,
+        name: &str,
+        handle: RunHandle,
+        cancel: &CancellationToken,
+    ) -> ChildOutcome {
         let id = handle.run.clone();
-        let ended = handle.ended();
+        let ended = handle.wait();
         tokio::pin!(ended);
         let ended = tokio::select! {
             ended = &mut ended => ended,
             () = cancel.cancelled() => {
-                self.give_up(&id).await;
+                self.abort_child(&id).await;
                 ended.await
             }
         };
         match ended {
-            Ok(Ended::Finished(outcome)) => match self.load(&id).await {
-                Ok(loaded) => answered(&loaded.run.graph, &id, &outcome),
-                Err(fault) => unavailable(name, &fault),
+            // A result needs no journal, which may be large: it contains those of all its calls.
+            Ok(DriveOutcome::Finished(Outcome::Completed { result })) => {
+                ChildOutcome::Answer(Ok(result))
+            }
+            Ok(DriveOutcome::Finished(outcome)) => match self.load(&id).await {
+                Ok(loaded) => child_outcome(&loaded.run.graph, &id, &outcome),
+                Err(fault) => child_unavailable(name, &fault),
             },
-            Ok(Ended::Paused(_)) => Called::Waits(id),
-            // We are stopping too: what this call came to is for the next process to see.
-            Ok(Ended::Stopped) => std::future::pending().await,
-            Err(fault) => unavailable(name, &fault),
+            Ok(DriveOutcome::Paused(_)) => ChildOutcome::Paused(id),
+            // This process is stopping; the next one sees the result of this call.
+            Ok(DriveOutcome::Stopped) => std::future::pending().await,
+            Err(fault) => child_unavailable(name, &fault),
         }
     }
 
-    /// Waits for a child that somebody else drives, or another call of ours.
-    async fn follow_child(&self, id: &RunId, cancel: &CancellationToken) -> Called {
+    /// Waits for a child that is driven by another process or another call.
+    async fn follow_child(&self, id: &RunId, cancel: &CancellationToken) -> ChildOutcome {
         let mut follow = self.subscribe(id.clone(), 0);
         loop {
             let entry = tokio::select! {
                 entry = follow.next() => entry,
                 () = cancel.cancelled() => {
-                    self.give_up(id).await;
+                    self.abort_child(id).await;
                     follow.next().await
                 }
             };
@@ -171,26 +191,25 @@ impl Engine {
                 Ok(Some(entry)) if matches!(entry.event, Event::Finished { .. }) => {
                     return match self.load(id).await {
                         Ok(loaded) => match &loaded.run.outcome {
-                            Some(outcome) => answered(&loaded.run.graph, id, outcome),
-                            None => Called::Waits(id.clone()),
+                            Some(outcome) => child_outcome(&loaded.run.graph, id, outcome),
+                            None => ChildOutcome::Paused(id.clone()),
                         },
-                        Err(fault) => unavailable(id.as_str(), &fault),
+                        Err(fault) => child_unavailable(id.as_str(), &fault),
                     };
                 }
                 Ok(Some(_)) => {}
-                Ok(None) => return Called::Waits(id.clone()),
-                Err(fault) => return unavailable(id.as_str(), &fault),
+                Ok(None) => return ChildOutcome::Paused(id.clone()),
+                Err(fault) => return child_unavailable(id.as_str(), &fault),
             }
         }
     }
 
-    /// The runs that a run was waiting for when it ended at this event: those that wait
-    /// themselves, and those that a driver had under way. Its driver ends the latter too, unless it
-    /// is dead.
-    pub(super) async fn children_before(&self, id: &RunId, last: Seq) -> Result<Vec<RunId>, Fault> {
-        let Loaded { entries, .. } = self.load(id).await?;
+    /// The runs that a run was waiting for when it ended at this event: paused children, and
+    /// children that a driver had in flight. A live driver ends the latter itself.
+    pub(super) async fn children_at_end(&self, id: &RunId, last: Seq) -> Result<Vec<RunId>, Fault> {
+        let LoadedRun { entries, .. } = self.load(id).await?;
         let before = self.fold(id, &entries[..last as usize - 1])?;
-        let calls = |open: &Open| match &before.graph.node(open.node).action {
+        let calls = |open: &OpenStep| match &before.graph.node(open.node).action {
             Action::Call { tool, .. } => tool.server == WORKFLOW_SERVER,
             Action::Entry
             | Action::Compute { .. }
@@ -198,11 +217,11 @@ impl Engine {
             | Action::Wait(_)
             | Action::Exit => false,
         };
-        let mut children = waited_for(&before);
-        let open = before.open.iter().filter(|(_, open)| calls(open));
+        let mut children = awaited_children(&before);
+        let open = before.open_steps.iter().filter(|(_, open)| calls(open));
         let begun = open.map(|(step, open)| {
-            let key = key(id, *step, open.failed);
-            RunId::new(before.started_ms, spread_bits(&key))
+            let key = child_key(id, *step, open.failed_attempts);
+            RunId::new(before.started_ms, hash_key(&key))
         });
         children.extend(begun.filter(|_| self.0.runs_workflows()));
         children.sort_unstable();
@@ -210,14 +229,14 @@ impl Engine {
         Ok(children)
     }
 
-    /// Ends a child that nobody wants any more, unless it is only we who stop.
-    async fn give_up(&self, id: &RunId) {
+    /// Ends a child that is no longer needed, unless this process is just stopping.
+    async fn abort_child(&self, id: &RunId) {
         if !self.0.stop.is_cancelled() {
             let (engine, id) = (self.clone(), id.clone());
-            // In a task of its own: the caller is given little time to end, and may be dropped.
+            // In its own task: the caller has little time to end and may be dropped.
             let ending = self.0.tasks.spawn(async move {
-                let why = Some("the run that called it does not want it any more".to_owned());
-                // It may have ended by itself in this moment; then that stands.
+                let why = Some("the run that called it no longer needs it".to_owned());
+                // It may just have ended by itself; that outcome counts.
                 let _ = engine.abort(&id, "the calling run".into(), why).await;
             });
             let _ = ending.await;
@@ -225,26 +244,26 @@ impl Engine {
     }
 }
 
-enum Child {
+enum ChildState {
     Over(Arc<Graph>, Outcome),
-    Driven(Handle),
+    Driven(RunHandle),
     Elsewhere,
 }
 
-fn unavailable(name: &str, fault: &Fault) -> Called {
+fn child_unavailable(name: &str, fault: &Fault) -> ChildOutcome {
     let message = format!("workflow `{name}`: {fault}");
-    Called::Answer(Err(Failure::new(FailureKind::Unavailable, message)))
+    ChildOutcome::Answer(Err(Failure::new(FailureKind::Unavailable, message)))
 }
 
-/// A child's end as its caller sees it.
-fn answered(graph: &Graph, run: &RunId, outcome: &Outcome) -> Called {
+/// The outcome of a child as its caller sees it.
+fn child_outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> ChildOutcome {
     let kind = match outcome {
-        Outcome::Completed { result } => return Called::Answer(Ok(result.clone())),
+        Outcome::Completed { result } => return ChildOutcome::Answer(Ok(result.clone())),
         Outcome::Failed { .. } => FailureKind::Tool,
         Outcome::Rejected { .. } => FailureKind::Rejected,
         Outcome::Aborted { .. } => FailureKind::Cancelled,
     };
-    let told = trace::outcome(graph, outcome);
+    let told = trace::outcome_value(graph, outcome);
     let error = told.get("error").cloned().unwrap_or_default();
     let says = error
         .get("message")
@@ -252,11 +271,11 @@ fn answered(graph: &Graph, run: &RunId, outcome: &Outcome) -> Called {
         .unwrap_or_default();
     let message = format!("workflow `{}`: {says}", graph.workflow.name);
     let data = Value::object([("run_id", run.as_str().into()), ("error", error.clone())]);
-    Called::Answer(Err(Failure::new(kind, message).with_data(data)))
+    ChildOutcome::Answer(Err(Failure::new(kind, message).with_data(data)))
 }
 
-/// The paused runs that a run waits for.
-pub(super) fn waited_for(run: &Run) -> Vec<RunId> {
+/// The paused children that a run waits for.
+pub(super) fn awaited_children(run: &Run) -> Vec<RunId> {
     let child = |pause: &Pause| match pause {
         Pause::Child { run, .. } => Some(run.clone()),
         Pause::Layer { .. }
@@ -269,28 +288,31 @@ pub(super) fn waited_for(run: &Run) -> Vec<RunId> {
     run.pauses.values().filter_map(child).collect()
 }
 
-impl Inner {
-    /// Wakes the run that waits for this one, if it has gone to sleep over it.
+impl EngineInner {
+    /// Resumes the run that waits for this one, if it is paused.
     pub(super) async fn wake_parent(self: &Arc<Self>, child: &RunId, parent: &RunId) {
         let engine = Engine(Arc::clone(self));
         let Ok(Some(row)) = self.store.row(parent).await else {
             return;
         };
-        if row.head.status != Status::Paused {
+        if row.index_row.status != RunStatus::Paused {
             return;
         }
         let Ok(loaded) = self.load(parent).await else {
             return;
         };
         let pauses: Vec<_> = loaded.run.pauses.into_iter().collect();
-        if self.look_again(parent, &pauses, |run| run == child).await {
-            // Somebody else may be quicker to drive it on; then that is that.
+        if self
+            .retry_ended_children(parent, &pauses, |run| run == child)
+            .await
+        {
+            // Another process may have resumed it first.
             let _ = engine.resume(parent).await;
         }
     }
 
-    /// Answers the questions that children have settled in the meantime. Whether there were any.
-    pub(super) async fn settle_children(
+    /// Answers the pauses whose children have ended. Returns whether there were any.
+    pub(super) async fn answer_ended_children(
         self: &Arc<Self>,
         parent: &RunId,
         pauses: &[(Seq, Pause)],
@@ -299,18 +321,18 @@ impl Inner {
         for (_, pause) in pauses {
             if let Pause::Child { run, .. } = pause
                 && let Some(row) = self.store.row(run).await?
-                && row.head.status.is_over()
+                && row.index_row.status.is_over()
             {
                 over.push(run.clone());
             }
         }
         Ok(!over.is_empty()
             && self
-                .look_again(parent, pauses, |run| over.contains(run))
+                .retry_ended_children(parent, pauses, |run| over.contains(run))
                 .await)
     }
 
-    async fn look_again(
+    async fn retry_ended_children(
         self: &Arc<Self>,
         parent: &RunId,
         pauses: &[(Seq, Pause)],
@@ -330,9 +352,9 @@ impl Inner {
                 seq: *seq,
             };
             let by = Respondent::program(run.as_str());
-            // Whoever answered first has done the same.
+            // If another answer came first, it was the same one.
             any |= engine
-                .put_answer(&asked, &Answer::Retry, &by, &None, |_| {})
+                .append_answer(&asked, &Answer::Retry, &by, &None, |_| {})
                 .await
                 .is_ok();
         }
@@ -340,17 +362,55 @@ impl Inner {
     }
 }
 
-/// What tells a step's call of a workflow from all others. After a failure the next attempt is
-/// another run; after a crash it is the same.
-pub(crate) fn key(run: &RunId, step: StepNo, failed: u32) -> Str {
+/// The key of a step's workflow call. After a failure the next attempt is another run; after a
+/// crash it is the same.
+pub(crate) fn child_key(run: &RunId, step: StepNo, failed: u32) -> Str {
     format!("{run}/{step}/{failed}").into()
 }
 
-/// 128 bits that follow from a key alone, the same in every process (FNV-1a).
-fn spread_bits(key: &str) -> u128 {
+/// A 128-bit hash of a key, the same in every process (FNV-1a).
+fn hash_key(key: &str) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     key.bytes().fold(BASIS, |bits, byte| {
         (bits ^ u128::from(byte)).wrapping_mul(PRIME)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::attempt_workflow;
+    use crate::engine::EngineOptions;
+    use crate::testing::{FakeTools, MemoryStore};
+
+    /// A tree of workflows can have 1,000 runs that make 50 calls each at the same time.
+    const CALL_BYTES_MAX: usize = 1 << 10;
+
+    #[tokio::test]
+    async fn a_call_that_waits_for_a_slot_is_small() {
+        let store = Arc::new(MemoryStore::new());
+        let engine = Engine::new(store, Arc::new(FakeTools::new()), EngineOptions::default());
+        let call = ChildCall {
+            name: "child".into(),
+            arguments: Value::Null,
+            parent: ParentStep {
+                run: RunId::new(0, 0),
+                step: 1,
+                depth: 1,
+            },
+            created_ms: 0,
+            key: "key".into(),
+            session: None,
+            owner: None,
+            budget: None,
+            operator_budget: None,
+            origin: Value::Null,
+            upstream: None,
+            agent: None,
+            cancel: CancellationToken::new(),
+        };
+        let bytes = size_of_val(&attempt_workflow(&engine, call.into(), None));
+        assert!(bytes <= CALL_BYTES_MAX, "{bytes} bytes");
+    }
 }

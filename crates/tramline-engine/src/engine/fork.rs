@@ -1,12 +1,11 @@
-//! Forks: a new run that shares another's past up to a step, and goes its own way from there.
+//! Forks: a new run that shares another run's history up to a step and continues from there.
 //!
-//! What was called before that step is a fact and is not called again. What the other run called
-//! after it, and may not be repeated, is asked about first.
+//! Calls made before that step are facts and are not repeated. For later calls of the other run
+//! that must not be repeated, the fork asks first.
 
-use super::debug::{ended_step, place};
-use super::{At, Engine, Handle};
+use super::debugger::{ended_step, seq_of_point};
+use super::{Engine, JournalPoint, RunHandle};
 use crate::audit::CommandNote;
-use crate::clock;
 use crate::fault::Fault;
 use crate::long_work::long_work;
 use std::collections::BTreeSet;
@@ -14,71 +13,70 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Entry, Event, Fork, Watch};
-use tramline_core::run::{Run, Stage};
-use tramline_core::upstream::Upstream;
+use tramline_core::journal::{BreakpointSet, Entry, Event, ForkOrigin};
+use tramline_core::run::{Run, StepStage};
+use tramline_core::trace_context::TraceContext;
 use tramline_core::workflow::{Action, Workflow};
 use tramline_core::{Str, Value};
 
-/// A server gets so long to say what its tools do.
-const ASK_MAX: Duration = Duration::from_secs(10);
+/// Time for a server to list its tools before their effects count as unknown.
+const TOOL_LOOKUP_MAX: Duration = Duration::from_secs(10);
 
-/// How to branch off.
+/// How to fork a run.
 #[derive(Clone, Debug)]
-pub struct Branch {
-    /// From where.
-    pub at: At,
-    /// The output that the step there is taken to have given.
+pub struct ForkRequest {
+    /// The point to fork from.
+    pub at: JournalPoint,
+    /// The output that replaces the output of the step at that point.
     pub output: Option<Value>,
-    /// Another input, which only a fork from the beginning can have. Nothing that it calls is then a
-    /// repetition of what the other run has called, so nothing is asked about.
+    /// A different input, only for a fork from the beginning. No call is then a repetition of a
+    /// call of the other run, so the fork does not ask.
     pub input: Option<Value>,
-    /// What becomes of calls that the other run has made.
-    pub effects: Effects,
-    /// Where the new run is to halt.
-    pub watch: Option<Watch>,
-    /// The span of its caller's that the new run belongs to.
-    pub upstream: Option<Upstream>,
+    /// What happens to calls that the other run has made.
+    pub effects: EffectPolicy,
+    /// Where the new run halts.
+    pub watch: Option<BreakpointSet>,
+    /// The caller's trace span that the new run belongs to.
+    pub upstream: Option<TraceContext>,
 }
 
-impl Branch {
-    /// Another way from there that differs in nothing else yet.
-    pub fn at(at: At) -> Self {
+impl ForkRequest {
+    /// A fork at this point that changes nothing.
+    pub fn at(at: JournalPoint) -> Self {
         Self {
             at,
             output: None,
             input: None,
-            effects: Effects::Ask,
+            effects: EffectPolicy::Ask,
             watch: None,
             upstream: None,
         }
     }
 }
 
-/// What a fork does about calls that the other run has made and that do more than look.
+/// What a fork does about non-read-only calls that the other run has made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effects {
-    /// It asks before each.
+pub enum EffectPolicy {
+    /// Ask before each.
     #[default]
     Ask,
-    /// It makes them again.
+    /// Make them again.
     Repeat,
 }
 
-/// A fork that was made.
-pub struct Branched {
+/// The result of a fork.
+pub struct ForkResult {
     /// The new run.
-    pub handle: Handle,
-    /// The calls after the fork that the other run has made and that do more than look: which node,
-    /// which tool.
+    pub handle: RunHandle,
+    /// The non-read-only calls that the other run made after the fork: node and tool.
     pub effects: Vec<(Str, ToolName)>,
 }
 
 impl Engine {
-    /// Branches off from a run. The new run is driven by this process.
-    pub async fn fork(&self, id: &RunId, branch: Branch) -> Result<Branched, Fault> {
-        let asks = branch.effects == Effects::Ask;
-        let came = self.branched(id, branch).await;
+    /// Forks a run. This process drives the new run.
+    pub async fn fork(&self, id: &RunId, branch: ForkRequest) -> Result<ForkResult, Fault> {
+        let asks = branch.effects == EffectPolicy::Ask;
+        let came = self.fork_run(id, branch).await;
         let made = came.as_ref().ok().map(|made| made.handle.run.as_str());
         let about = [
             ("fork", made.map_or(Value::Null, Value::from)),
@@ -87,70 +85,70 @@ impl Engine {
         let said = CommandNote {
             command: "fork",
             run: id,
-            by: &self.0.options.name,
+            by: &self.0.options.process_name,
             why: None,
             arguments: Some(Value::object(about)),
         };
-        self.commanded(said, &came).await?;
+        self.audit_command(said, &came).await?;
         came
     }
 
-    async fn branched(&self, id: &RunId, branch: Branch) -> Result<Branched, Fault> {
+    async fn fork_run(&self, id: &RunId, branch: ForkRequest) -> Result<ForkResult, Fault> {
         let loaded = self.load(id).await?;
         let graph = Arc::clone(&loaded.run.graph);
-        let seq = place(id, &loaded.entries, branch.at)?;
+        let seq = seq_of_point(id, &loaded.entries, branch.at)?;
         let (past, later) = loaded.entries.split_at(seq as usize);
         let mut past = past.to_vec();
         let anew = branch.input.is_some();
         if let Some(input) = branch.input {
             if seq != 1 || branch.output.is_some() {
-                return Err(begins_anew());
+                return Err(input_only_at_start());
             }
-            replace_input(&graph, &mut past, self.discreet(input).await)?;
+            replace_input(&graph, &mut past, self.redact_value(input).await)?;
         }
         if let Some(output) = branch.output {
-            edit(&graph, &mut past, self.discreet(output).await)?;
+            replace_output(&graph, &mut past, self.redact_value(output).await)?;
         }
         let stood = self.fold(id, &past)?;
-        settled(&stood)?;
+        check_between_steps(&stood)?;
         let effects = match anew {
             true => Vec::new(),
-            false => self.effects(&graph, later).await,
+            false => self.later_effects(&graph, later).await,
         };
-        facts(&stood, later, &mut past);
+        add_known_results(&stood, later, &mut past);
         let Some(Event::Started(started)) = past.first_mut().map(|first| &mut first.event) else {
             return Err(Fault::NotFound(id.clone()));
         };
-        started.fork = Some(Fork {
+        started.fork = Some(ForkOrigin {
             run: id.clone(),
             seq,
             asks: match branch.effects {
-                Effects::Ask => effects.iter().map(|(node, _)| node.clone()).collect(),
-                Effects::Repeat => Vec::new(),
+                EffectPolicy::Ask => effects.iter().map(|(node, _)| node.clone()).collect(),
+                EffectPolicy::Repeat => Vec::new(),
             },
         });
-        started.by = self.0.options.name.clone();
+        started.by = self.0.options.process_name.clone();
         started.parent = None;
-        // The operator's word of today, whatever the journal says of its time.
+        // Today's operator budget applies, not the one in the journal.
         started.operator_budget = self.0.options.budget;
         if self.serves_agents() {
-            // What a step is taken to have given is the agent's word, and so may be the whole workflow of
-            // a run that was brought in.
-            started.workflow = cautious(&started.workflow);
+            // A replaced step output comes from the agent, and in an imported run so may the whole
+            // workflow.
+            started.workflow = with_approvals(&started.workflow);
         }
-        self.recall_seats(started.owner.as_ref()).await?;
-        // Whoever branches it off begins it.
-        started.agent = self.mark(started.owner.as_ref());
+        self.load_session_owners(started.owner.as_ref()).await?;
+        // The caller of the fork counts as the one who starts the run.
+        started.agent = self.agent_mark(started.owner.as_ref());
         started.upstream = branch.upstream.map(Box::new);
         started.watch = branch.watch;
-        let _room = self.room().await?;
-        let handle = self.branch_off(past)?;
-        Ok(Branched { handle, effects })
+        let _room = self.reserve_run().await?;
+        let handle = self.start_fork(past).await?;
+        Ok(ForkResult { handle, effects })
     }
 
-    /// The calls made later by tools that do more than look, each node once. An idempotent call is
-    /// among them: with other arguments it does something else.
-    async fn effects(&self, graph: &Graph, later: &[Entry]) -> Vec<(Str, ToolName)> {
+    /// The later calls of tools that are not read-only, each node once. Idempotent calls are
+    /// included: with other arguments they have another effect.
+    async fn later_effects(&self, graph: &Graph, later: &[Entry]) -> Vec<(Str, ToolName)> {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         for entry in later {
@@ -160,7 +158,7 @@ impl Engine {
             let at = graph.node(*node);
             if let Action::Call { tool, .. } = &at.action
                 && seen.insert(*node)
-                && !self.only_looks(tool).await
+                && !self.is_read_only(tool).await
             {
                 found.push((at.id.clone(), tool.clone()));
             }
@@ -168,47 +166,49 @@ impl Engine {
         found
     }
 
-    /// Whether a tool says that it changes nothing. One that cannot be asked might.
-    async fn only_looks(&self, tool: &ToolName) -> bool {
-        let asked = tokio::time::timeout(ASK_MAX, self.0.tools.find(tool)).await;
+    /// Whether a tool declares itself read-only. A tool that cannot be asked counts as not
+    /// read-only.
+    async fn is_read_only(&self, tool: &ToolName) -> bool {
+        let asked = tokio::time::timeout(TOOL_LOOKUP_MAX, self.0.tools.find(tool)).await;
         matches!(asked, Ok(Ok(known)) if known.hints.read_only == Some(true))
     }
 
-    fn branch_off(&self, past: Vec<Entry>) -> Result<Handle, Fault> {
-        let at_ms = clock::now_ms();
-        let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
-        let id = RunId::new(at_ms, chance);
+    async fn start_fork(&self, past: Vec<Entry>) -> Result<RunHandle, Fault> {
+        let id = self.new_run_id();
+        self.audit_run_start(&id).await?;
         let mut run = self.fold(&id, &past)?;
-        let mut ledger = self.0.ledger(0, 0);
+        let mut ledger = self.0.journal_writer(0, 0);
         for entry in past {
             let documents = self.0.documents_of(&entry.event)?;
             ledger.open(entry, documents)?;
         }
-        // What another run did was told when that run did it.
-        ledger.told = run.seq;
-        let by = self.0.options.name.clone();
+        // The events of the other run were observed when they happened.
+        ledger.reported = run.seq;
+        let by = self.0.options.process_name.clone();
         ledger.record(&mut run, Event::Resumed { by })?;
-        let seat = self.0.seat(&id)?;
-        Ok(self.spawn(seat, run, ledger))
+        let seat = self.0.take_drive_slot(&id)?;
+        Box::pin(self.audit_effect()).await;
+        Ok(self.spawn_driver(seat, run, ledger))
     }
 }
 
-/// The same workflow, which asks before every call that destroys.
-fn cautious(workflow: &Arc<Workflow>) -> Arc<Workflow> {
+/// The same workflow, with an approval before every destructive call.
+fn with_approvals(workflow: &Arc<Workflow>) -> Arc<Workflow> {
     let mut workflow = Workflow::clone(workflow);
     workflow.cautious = true;
     Arc::new(workflow)
 }
 
-fn begins_anew() -> Fault {
-    let message = "another input begins anew: fork from the beginning, and leave the output out";
-    Fault::Refused(message.into())
+fn input_only_at_start() -> Fault {
+    let message =
+        "a fork with another input must start from the beginning and cannot set an output";
+    Fault::Rejected(message.into())
 }
 
-/// Puts another input in the place of what the run began with.
+/// Replaces the input of the run.
 fn replace_input(graph: &Graph, past: &mut [Entry], input: Value) -> Result<(), Fault> {
     let checked = graph.check_input(&input, long_work);
-    checked.map_err(|flaws| Fault::BadInput {
+    checked.map_err(|flaws| Fault::InvalidInput {
         workflow: graph.workflow.name.to_string(),
         flaws,
     })?;
@@ -218,18 +218,19 @@ fn replace_input(graph: &Graph, past: &mut [Entry], input: Value) -> Result<(), 
     Ok(())
 }
 
-/// Puts another output in the place of what the last event's step gave.
-fn edit(graph: &Graph, past: &mut [Entry], output: Value) -> Result<(), Fault> {
+/// Replaces the output of the last event's step.
+fn replace_output(graph: &Graph, past: &mut [Entry], output: Value) -> Result<(), Fault> {
     let last = past.last_mut().map(|entry| &mut entry.event);
     let (step, node) = match &last {
         Some(
             Event::StepFinished { step, node, .. }
             | Event::StepFailed { step, node, .. }
-            | Event::Gathered { step, node },
+            | Event::FannedIn { step, node },
         ) => (*step, *node),
         _ => {
-            return Err(Fault::Refused(
-                "only the output of a step can be changed: fork after a step that has ended".into(),
+            return Err(Fault::Rejected(
+                "only the output of a step can be replaced: fork after a step that has ended"
+                    .into(),
             ));
         }
     };
@@ -238,7 +239,7 @@ fn edit(graph: &Graph, past: &mut [Entry], output: Value) -> Result<(), Fault> {
             let known = rules.iter().map(|rule| &rule.label).chain(otherwise);
             if !known.clone().any(|label| label == to) {
                 let ways: Vec<_> = known.map(Str::as_str).collect();
-                return Err(Fault::Refused(format!(
+                return Err(Fault::Rejected(format!(
                     "`{}` can go to {}, not to `{to}`",
                     graph.node(node).id,
                     ways.join(", ")
@@ -247,8 +248,8 @@ fn edit(graph: &Graph, past: &mut [Entry], output: Value) -> Result<(), Fault> {
             Some(to.clone())
         }
         (Action::Choose { .. }, _) => {
-            return Err(Fault::Refused(format!(
-                "the output of `{}` is the node it goes to",
+            return Err(Fault::Rejected(format!(
+                "the output of `{}` must be the node it goes to",
                 graph.node(node).id
             )));
         }
@@ -272,22 +273,23 @@ fn edit(graph: &Graph, past: &mut [Entry], output: Value) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A step in the middle of its items cannot be cut in two.
-fn settled(run: &Run) -> Result<(), Fault> {
-    match run.spread_nodes().next() {
+/// Rejects a fork in the middle of a step's items.
+fn check_between_steps(run: &Run) -> Result<(), Fault> {
+    match run.fan_out_nodes().next() {
         None => Ok(()),
-        Some(node) => Err(Fault::Refused(format!(
+        Some(node) => Err(Fault::Rejected(format!(
             "at that moment `{}` was in the middle of its items; fork before or after it",
             run.graph.node(node).id
         ))),
     }
 }
 
-/// Adds what became of the calls that were under way: they had left, and their ends are known.
-fn facts(stood: &Run, later: &[Entry], past: &mut Vec<Entry>) {
+/// Adds the results of calls that were in flight at the fork: they had been sent, and their results
+/// are known.
+fn add_known_results(stood: &Run, later: &[Entry], past: &mut Vec<Entry>) {
     let left = |step: &StepNo| {
-        let open = stood.open.get(step);
-        open.is_some_and(|open| !matches!(open.stage, Stage::Sleeping(_)))
+        let open = stood.open_steps.get(step);
+        open.is_some_and(|open| !matches!(open.stage, StepStage::Sleeping(_)))
     };
     for entry in later {
         if ended_step(&entry.event).is_some_and(|step| left(&step)) {

@@ -1,61 +1,65 @@
-//! From journals back to runs.
+//! Loads runs from their journals.
 
-use super::{Engine, Inner, Owner};
+use super::{Engine, EngineInner, RunOwner};
 use crate::fault::Fault;
 use std::sync::Arc;
 use tramline_core::Str;
 use tramline_core::graph::{Graph, Problem};
 use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{self, Beginning, Entry, Event, Started};
+use tramline_core::journal::{self, Entry, Event, FirstEvent, RunStarted};
 use tramline_core::run::Run;
 
 /// A run with its journal.
-pub struct Loaded {
-    /// The fold.
+pub struct LoadedRun {
+    /// The state of the run.
     pub run: Run,
     /// The journal.
     pub entries: Vec<Entry>,
-    /// How many bytes it holds.
+    /// The size of the journal in bytes.
     pub bytes: u64,
 }
 
-/// What the first line of a journal says, for front ends.
+/// The first line of a journal, for front ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Begun {
-    /// Whose run it is.
-    pub owner: Owner,
-    /// Whether it is a guided one.
-    pub guided: bool,
+pub struct RunHeader {
+    /// The owner of the run.
+    pub owner: RunOwner,
+    /// Whether it is an SOP session.
+    pub is_sop_session: bool,
 }
 
 impl Engine {
-    /// How a run of whatever kind began.
-    pub async fn begun(&self, id: &RunId) -> Result<Begun, Fault> {
-        let first = self.0.first(id).await?;
-        let begun = |owner: Option<Str>, guided| Begun {
-            owner: Owner(owner),
-            guided,
+    /// The first event of a run or an SOP session.
+    pub async fn run_header(&self, id: &RunId) -> Result<RunHeader, Fault> {
+        let first = self.0.first_event(id).await?;
+        let begun = |owner: Option<Str>, guided| RunHeader {
+            owner: RunOwner(owner),
+            is_sop_session: guided,
         };
         match first {
-            Some(Beginning::Started(started)) => Ok(begun(started.owner, false)),
-            Some(Beginning::Guided(guided)) => Ok(begun(guided.owner, true)),
+            Some(FirstEvent::Started(started)) => Ok(begun(started.owner, false)),
+            Some(FirstEvent::SopStarted(guided)) => Ok(begun(guided.owner, true)),
             None => Err(Fault::NotFound(id.clone())),
         }
     }
 }
 
-impl Inner {
-    /// The events after `after`, with their size.
-    pub(crate) async fn read(&self, id: &RunId, after: Seq) -> Result<(Vec<Entry>, u64), Fault> {
+impl EngineInner {
+    /// The events after `after`, with their size in bytes.
+    pub(crate) async fn read_events(
+        &self,
+        id: &RunId,
+        after: Seq,
+    ) -> Result<(Vec<Entry>, u64), Fault> {
         let (mut entries, mut bytes) = (Vec::new(), 0);
         for chunk in self.store.read(id, after).await? {
             bytes += chunk.body.len() as u64;
             let mut first = chunk.first.max(after + 1);
             let mut body = journal::skip_lines(&chunk.body, (first - chunk.first) as usize);
             if first == 1
-                && let Some((at_ms, beginning)) = journal::decode_beginning(body)
+                && let Some((at_ms, beginning)) = journal::decode_first_event(body)
             {
-                let event = match self.whole(id, beginning).await {
+                let event = match self.with_documents(id, beginning).await {
                     Err(Fault::NotFound(_)) => return Ok((Vec::new(), 0)),
                     event => event?,
                 };
@@ -75,24 +79,24 @@ impl Inner {
         Ok((entries, bytes))
     }
 
-    /// How a run begins, of whatever kind; nothing if that cannot be read. Its documents may be
-    /// named only.
-    pub(super) async fn first(&self, id: &RunId) -> Result<Option<Beginning>, Fault> {
+    /// The first event of a run or session; `None` if it cannot be read. It may contain only the
+    /// digests of its documents.
+    pub(super) async fn first_event(&self, id: &RunId) -> Result<Option<FirstEvent>, Fault> {
         let chunks = self.store.read(id, 0).await?;
         let first = chunks.first();
-        let beginning = first.and_then(|chunk| journal::decode_beginning(&chunk.body));
+        let beginning = first.and_then(|chunk| journal::decode_first_event(&chunk.body));
         Ok(beginning.map(|(_, beginning)| beginning))
     }
 
-    /// A run from its journal.
-    pub(crate) async fn load(&self, id: &RunId) -> Result<Loaded, Fault> {
-        let (entries, bytes) = self.read(id, 0).await?;
+    /// Loads a run from its journal.
+    pub(crate) async fn load(&self, id: &RunId) -> Result<LoadedRun, Fault> {
+        let (entries, bytes) = self.read_events(id, 0).await?;
         if entries.is_empty() {
             return Err(Fault::NotFound(id.clone()));
         }
-        if let Some(Event::Guided(_)) = entries.first().map(|entry| &entry.event) {
-            return Err(Fault::Refused(format!(
-                "{id} is a guided run: it is moved by `goto_node` and read with `tramline sop show {id}`"
+        if let Some(Event::SopStarted(_)) = entries.first().map(|entry| &entry.event) {
+            return Err(Fault::Rejected(format!(
+                "{id} is an SOP session: move it with `goto_node`, read it with `tramline sop show {id}`"
             )));
         }
         let run = Run::fold(id.clone(), entries.iter().cloned(), |started| {
@@ -102,15 +106,15 @@ impl Inner {
             run: id.clone(),
             message: illegal.to_string(),
         })?;
-        Ok(Loaded {
+        Ok(LoadedRun {
             run,
             entries,
             bytes,
         })
     }
 
-    /// The graph of a run's workflow, which all its runs share.
-    pub(super) fn graph(&self, started: &Started) -> Result<Arc<Graph>, Vec<Problem>> {
+    /// The graph of a run's workflow, shared by all its runs.
+    pub(super) fn graph(&self, started: &RunStarted) -> Result<Arc<Graph>, Vec<Problem>> {
         self.documents.workflows.built(&started.workflow)
     }
 }

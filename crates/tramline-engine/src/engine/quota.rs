@@ -1,32 +1,32 @@
-//! Quotas: how many runs may be open and how much all journals may hold, looked at before a start.
+//! Quotas on open runs and journal size, checked before a start.
 
-use super::{Engine, Live};
+use super::{ActiveRun, Engine};
 use crate::fault::Fault;
-use crate::seams::Usage;
+use crate::seams::StoreUsage;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// How long a count holds: what others start in the meantime is seen after it.
-const COUNT_HOLDS: Duration = Duration::from_secs(1);
-/// Where there is no room, the count is made anew, but not more often than this.
-const RECOUNT_AFTER: Duration = Duration::from_millis(100);
+/// Time for which a count is valid; runs that others start are seen after it.
+const USAGE_COUNT_TTL: Duration = Duration::from_secs(1);
+/// Shortest interval between counts while the quota is exceeded.
+const RECOUNT_INTERVAL_MIN: Duration = Duration::from_millis(100);
 
-/// How much room all runs have together. What is left out is not bounded.
+/// The space that all runs have together. A missing value means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
-    /// How many runs may be open, running or paused.
+    /// How many runs may be open (running or paused).
     pub runs_open_max: Option<u64>,
     /// How many bytes all journals may hold.
     pub bytes_max: Option<u64>,
-    /// How many bytes the store may take up on its disk.
+    /// How many bytes the store may use on disk.
     pub disk_bytes_max: Option<u64>,
 }
 
 impl Quota {
-    /// Why there is no room for another run.
-    fn refuses(&self, usage: &Usage) -> Option<String> {
+    /// Why the quota does not allow another run.
+    fn exceeded(&self, usage: &StoreUsage) -> Option<String> {
         if let Some(most) = self.runs_open_max
             && usage.open >= most
         {
@@ -47,36 +47,36 @@ impl Quota {
     }
 }
 
-/// What was counted last, and when.
-pub(super) type Counted = Mutex<Last>;
+/// The last count and its time.
+pub(super) type UsageCount = Mutex<LastUsage>;
 
-type Last = Option<(Instant, Usage)>;
+type LastUsage = Option<(Instant, StoreUsage)>;
 
-/// What the store took up on its disk when that was looked at last.
-pub(super) type Footprint = Mutex<Option<(Instant, u64)>>;
+/// The last measured disk usage of the store.
+pub(super) type DiskUsage = Mutex<Option<(Instant, u64)>>;
 
-/// Room for one run: nobody else looks for some as long as it lives.
-pub(super) struct Room<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Last>);
+/// A reservation for one run: no other caller can reserve while it exists.
+pub(super) struct QuotaGuard<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, LastUsage>);
 
 impl Engine {
-    /// Makes room for another run, which must begin before what is given back is dropped.
-    pub(super) async fn room(&self) -> Result<Option<Room<'_>>, Fault> {
+    /// Reserves space for another run, which must start before the returned guard is dropped.
+    pub(super) async fn reserve_run(&self) -> Result<Option<QuotaGuard<'_>>, Fault> {
         let quota = self.0.options.quota;
         if let Some(most) = quota.disk_bytes_max {
-            self.disk_room(most).await?;
+            self.check_disk_quota(most).await?;
         }
         if quota.runs_open_max.is_none() && quota.bytes_max.is_none() {
             return Ok(None);
         }
-        let mut counted = self.0.counted.lock().await;
-        let full = |counted: &Last| counted.and_then(|(_, usage)| quota.refuses(&usage));
+        let mut counted = self.0.usage.lock().await;
+        let full = |counted: &LastUsage| counted.and_then(|(_, usage)| quota.exceeded(&usage));
         let holds = match full(&counted) {
-            None => COUNT_HOLDS,
-            Some(_) => RECOUNT_AFTER,
+            None => USAGE_COUNT_TTL,
+            Some(_) => RECOUNT_INTERVAL_MIN,
         };
         if counted.is_none_or(|(at, _)| at.elapsed() >= holds) {
             let mut usage = self.0.store.usage().await?;
-            usage.open += self.unwritten();
+            usage.open += self.unwritten_runs();
             *counted = Some((Instant::now(), usage));
         }
         if let Some(why) = full(&counted) {
@@ -85,31 +85,31 @@ impl Engine {
         if let Some((_, usage)) = counted.as_mut() {
             usage.open += 1;
         }
-        Ok(Some(Room(counted)))
+        Ok(Some(QuotaGuard(counted)))
     }
 
-    /// Whether the disk has room for another run, by what is in use of the store's files.
-    async fn disk_room(&self, most: u64) -> Result<(), Fault> {
-        let mut seen = self.0.footprint.lock().await;
+    /// Whether the disk quota allows another run, by the bytes in use in the store's files.
+    async fn check_disk_quota(&self, most: u64) -> Result<(), Fault> {
+        let mut seen = self.0.disk_usage.lock().await;
         let holds = match *seen {
-            Some((_, bytes)) if bytes >= most => RECOUNT_AFTER,
-            Some(_) | None => COUNT_HOLDS,
+            Some((_, bytes)) if bytes >= most => RECOUNT_INTERVAL_MIN,
+            Some(_) | None => USAGE_COUNT_TTL,
         };
         if seen.is_none_or(|(at, _)| at.elapsed() >= holds) {
-            *seen = Some((Instant::now(), self.0.store.footprint().await?));
+            *seen = Some((Instant::now(), self.0.store.disk_bytes().await?));
         }
         match *seen {
             Some((_, bytes)) if bytes >= most => Err(Fault::Quota(format!(
                 "the data directory holds {bytes} bytes, the quota is {most} (`quota.disk_bytes`); \
-                 `tramline runs rm` removes old runs, and `retention` does so by itself"
+                 `tramline runs rm` removes old runs, and `retention` removes them automatically"
             ))),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// How many runs have begun here that the store does not know yet.
-    fn unwritten(&self) -> u64 {
-        let new = |live: &&Arc<Live>| !live.kept.load(Ordering::Acquire);
-        self.0.live().values().filter(new).count() as u64
+    /// How many runs have started here that are not in the store yet.
+    fn unwritten_runs(&self) -> u64 {
+        let new = |live: &&Arc<ActiveRun>| !live.is_stored.load(Ordering::Acquire);
+        self.0.active_runs().values().filter(new).count() as u64
     }
 }

@@ -1,7 +1,7 @@
-//! Retention: runs that are over are forgotten by age and for room, each with the runs it called.
+//! Retention: ended runs are removed by age and size, each with the runs it called.
 //!
-//! Whoever ended first goes first. A run that another one called goes with its caller and not before
-//! it, so that a trace never points at what is gone.
+//! The run that ended first is removed first. A child run is removed together with its parent and
+//! not before it, so that a trace never refers to a missing run.
 
 use super::Engine;
 use crate::clock;
@@ -9,60 +9,60 @@ use crate::fault::Fault;
 use crate::seams::{RunFilter, RunRow};
 use std::collections::{HashMap, HashSet};
 use tramline_core::ids::RunId;
-use tramline_core::journal::Beginning;
+use tramline_core::journal::FirstEvent;
 
-/// So many runs are listed at once.
+/// Rows per page when ended runs are listed.
 const PAGE_ROWS: usize = 1_000;
-/// So many are removed at once.
+/// Runs that one call of `Store::remove` deletes.
 const REMOVED_AT_ONCE: usize = 1_000;
 
-/// What to keep. Runs that are not over are always kept.
+/// What to keep. Open runs are always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Runs that ended longer ago go.
+    /// Runs that ended longer ago are removed.
     pub age_ms_max: Option<u64>,
-    /// Runs go until all journals and their documents together hold no more than this.
+    /// Runs are removed until all journals and documents together have at most this many bytes.
     pub bytes_max: Option<u64>,
 }
 
 impl Retention {
     /// Whether everything is kept.
-    pub fn is_endless(&self) -> bool {
+    pub fn keeps_everything(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What was forgotten, or would be.
+/// What was removed, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
-    /// The runs, those that ended first at the front, each beside the ones it called.
+pub struct PruneResult {
+    /// The removed runs, oldest end first, each next to the runs it called.
     pub runs: Vec<RunId>,
-    /// The bytes that their journals held.
+    /// The size of their journals in bytes.
     pub bytes: u64,
 }
 
-/// A run that is over.
-struct Over {
+/// A run that has ended.
+struct EndedRun {
     run: RunId,
     updated_ms: i64,
     bytes: u64,
 }
 
 impl Engine {
-    /// Forgets what need not be kept, or only says what that would be.
-    pub async fn prune(&self, keep: Retention, dry: bool) -> Result<Pruned, Fault> {
+    /// Removes what need not be kept, or only reports it if `dry` is set.
+    pub async fn prune(&self, keep: Retention, dry: bool) -> Result<PruneResult, Fault> {
         let oldest_ms = keep
             .age_ms_max
             .map_or(i64::MIN, |age| clock::now_ms().saturating_sub_unsigned(age));
         let mut left = self.store().usage().await?.bytes;
         let bytes_max = keep.bytes_max.unwrap_or(u64::MAX);
-        // Where there is room enough only the old ones are looked at.
+        // If the size limit is met, only old runs need to be listed.
         let before_ms = (left <= bytes_max).then_some(oldest_ms);
-        let over = self.over(before_ms).await?;
-        let callers = self.callers_at_work().await?;
-        let mut pruned = Pruned::default();
-        // Called runs whose caller's turn has not come yet.
-        let mut called: HashMap<RunId, Vec<Over>> = HashMap::new();
+        let over = self.ended_runs(before_ms).await?;
+        let callers = self.callers_of_open_runs().await?;
+        let mut pruned = PruneResult::default();
+        // Child runs whose parent has not been reached yet.
+        let mut called: HashMap<RunId, Vec<EndedRun>> = HashMap::new();
         for one in over {
             if one.updated_ms >= oldest_ms && left <= bytes_max {
                 break;
@@ -70,22 +70,22 @@ impl Engine {
             if callers.contains(&one.run) {
                 continue;
             }
-            if let Some(parent) = self.parent(&one.run).await?
+            if let Some(parent) = self.parent_of(&one.run).await?
                 && self.store().row(&parent).await?.is_some()
             {
                 called.entry(parent).or_default().push(one);
                 continue;
             }
             let before = pruned.bytes;
-            take(one, &mut called, &mut pruned);
+            take_with_children(one, &mut called, &mut pruned);
             left = left.saturating_sub(pruned.bytes - before);
         }
-        // Those that ended in the same moment as their caller may have come after it.
+        // Children that ended in the same millisecond as their parent may be listed after it.
         let mut gone: HashSet<RunId> = pruned.runs.iter().cloned().collect();
         while let Some(parent) = called.keys().find(|parent| gone.contains(*parent)).cloned() {
             for below in called.remove(&parent).unwrap_or_default() {
                 gone.insert(below.run.clone());
-                take(below, &mut called, &mut pruned);
+                take_with_children(below, &mut called, &mut pruned);
             }
         }
         if !dry {
@@ -96,18 +96,18 @@ impl Engine {
         Ok(pruned)
     }
 
-    /// The runs that are over, and since before a moment if one is given; who ended first is first.
-    async fn over(&self, before_ms: Option<i64>) -> Result<Vec<Over>, Fault> {
+    /// The ended runs, optionally only those before a time; oldest end first.
+    async fn ended_runs(&self, before_ms: Option<i64>) -> Result<Vec<EndedRun>, Fault> {
         let mut all = Vec::new();
         let filter = RunFilter {
             updated_before_ms: before_ms,
             ..RunFilter::default()
         };
-        self.each(filter, |row| {
-            if row.head.status.is_over() && !row.driven {
-                all.push(Over {
+        self.each_row(filter, |row| {
+            if row.index_row.status.is_over() && !row.driven {
+                all.push(EndedRun {
                     run: row.run,
-                    updated_ms: row.head.updated_ms,
+                    updated_ms: row.index_row.updated_ms,
                     bytes: row.bytes,
                 });
             }
@@ -117,11 +117,11 @@ impl Engine {
         Ok(all)
     }
 
-    /// The runs above those that are not over: they are kept with what they called.
-    async fn callers_at_work(&self) -> Result<HashSet<RunId>, Fault> {
+    /// The callers of open runs: they are kept, with everything they called.
+    async fn callers_of_open_runs(&self) -> Result<HashSet<RunId>, Fault> {
         let mut open = Vec::new();
-        self.each(RunFilter::default(), |row| {
-            if !row.head.status.is_over() || row.driven {
+        self.each_row(RunFilter::default(), |row| {
+            if !row.index_row.status.is_over() || row.driven {
                 open.push(row.run);
             }
         })
@@ -129,7 +129,7 @@ impl Engine {
         let mut callers = HashSet::new();
         for run in open {
             let mut below = run;
-            while let Some(parent) = self.parent(&below).await? {
+            while let Some(parent) = self.parent_of(&below).await? {
                 if !callers.insert(parent.clone()) {
                     break;
                 }
@@ -139,8 +139,12 @@ impl Engine {
         Ok(callers)
     }
 
-    async fn each(&self, mut filter: RunFilter, mut work: impl FnMut(RunRow)) -> Result<(), Fault> {
-        filter.most = PAGE_ROWS;
+    async fn each_row(
+        &self,
+        mut filter: RunFilter,
+        mut work: impl FnMut(RunRow),
+    ) -> Result<(), Fault> {
+        filter.limit = PAGE_ROWS;
         loop {
             let page = self.0.store.runs(filter.clone()).await?;
             filter.after = page.rows.last().map(|row| row.run.clone());
@@ -151,18 +155,22 @@ impl Engine {
         }
     }
 
-    async fn parent(&self, run: &RunId) -> Result<Option<RunId>, Fault> {
-        Ok(match self.0.first(run).await? {
-            Some(Beginning::Started(started)) => started.parent.map(|parent| parent.run),
-            Some(Beginning::Guided(_)) | None => None,
+    async fn parent_of(&self, run: &RunId) -> Result<Option<RunId>, Fault> {
+        Ok(match self.0.first_event(run).await? {
+            Some(FirstEvent::Started(started)) => started.parent.map(|parent| parent.run),
+            Some(FirstEvent::SopStarted(_)) | None => None,
         })
     }
 }
 
-/// Takes a run with all that it called.
-fn take(one: Over, called: &mut HashMap<RunId, Vec<Over>>, pruned: &mut Pruned) {
+/// Takes a run with all its children.
+fn take_with_children(
+    one: EndedRun,
+    called: &mut HashMap<RunId, Vec<EndedRun>>,
+    pruned: &mut PruneResult,
+) {
     for below in called.remove(&one.run).unwrap_or_default() {
-        take(below, called, pruned);
+        take_with_children(below, called, pruned);
     }
     pruned.bytes += one.bytes;
     pruned.runs.push(one.run);

@@ -1,63 +1,68 @@
-//! What a run is started with.
+//! The parameters of a new run.
 
 use std::sync::Arc;
 use tramline_core::graph::Graph;
-use tramline_core::journal::{AgentRun, Budget, Policy, Watch};
-use tramline_core::upstream::Upstream;
+use tramline_core::ids::RunId;
+use tramline_core::journal::{AgentRun, BreakpointSet, Budget, SchedulePolicy};
+use tramline_core::trace_context::TraceContext;
 use tramline_core::{Str, Value};
 
-/// What a run is started with.
+/// The parameters of a new run.
 #[derive(Clone, Debug)]
-pub struct Start {
-    /// What to run.
+pub struct RunStart {
+    /// The run's id, if the caller has recorded it before the run starts; otherwise a new one.
+    pub id: Option<RunId>,
+    /// The graph to run.
     pub graph: Arc<Graph>,
-    /// With what.
+    /// The input of the workflow.
     pub input: Value,
-    /// How to go on from step to step.
-    pub policy: Policy,
+    /// How steps are scheduled.
+    pub policy: SchedulePolicy,
     /// The caller's label that groups runs.
     pub session: Option<Str>,
-    /// Where the document and its servers are to be found again, in the front end's own words.
+    /// Where the document and its servers can be found again, in the front end's own format.
     pub origin: Value,
-    /// Where it is to halt.
-    pub watch: Option<Watch>,
-    /// What it may use before it asks.
+    /// Where the run halts.
+    pub watch: Option<BreakpointSet>,
+    /// What it may use before it pauses for more.
     pub budget: Option<Budget>,
-    /// What the operator lets it use; the engine fills it in.
+    /// The operator's budget, set by the engine.
     pub(crate) operator_budget: Option<Budget>,
-    /// How long it waits for an answer before it is over.
+    /// How long it waits for an answer before it expires, in milliseconds.
     pub ttl_ms: Option<u64>,
-    /// Whose it is: kept for front ends, which compare it.
+    /// The owner: stored for front ends, which compare it.
     pub owner: Option<Str>,
-    /// The span of its caller's that it belongs to.
-    pub upstream: Option<Upstream>,
-    /// What it was planned for, if that is to be learnt from.
+    /// The caller's trace span that the run belongs to.
+    pub upstream: Option<TraceContext>,
+    /// The intent it was planned for, if its plan may be recorded.
     pub intent: Option<Str>,
-    /// The mark of the run that it is a part of; the engine marks others itself.
+    /// The mark of its parent run; the engine marks other runs itself.
     pub(crate) agent: Option<Box<AgentRun>>,
 }
 
-/// Whose runs a caller may see: nobody's name where there are no names. Front ends hand it on.
+/// The owner whose runs a caller may see; `None` if there are no named callers. Front ends pass it
+/// on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owner(pub Option<Str>);
+pub struct RunOwner(pub Option<Str>);
 
-/// How a front end let a request in.
+/// How a front end admitted a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
-    /// Without a token, where none is needed: it may be anybody on this machine.
+    /// Without a token, where none is required: the caller may be anyone on this machine.
     #[default]
     Open,
-    /// By a token that was compared with those that are configured.
+    /// With a token that matches a configured one.
     Token,
 }
 
-impl Start {
-    /// An eager run.
+impl RunStart {
+    /// A run with eager scheduling.
     pub fn new(graph: Arc<Graph>, input: Value) -> Self {
         Self {
+            id: None,
             graph,
             input,
-            policy: Policy::Eager,
+            policy: SchedulePolicy::Eager,
             session: None,
             origin: Value::Null,
             watch: None,

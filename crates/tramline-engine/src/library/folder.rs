@@ -1,50 +1,50 @@
-//! The library as a folder: a file for each workflow, and an index with what no file says.
+//! The library as a folder: one file per workflow, and an index with the metadata.
 
-use super::{Library, Refusal, Saved};
+use super::{Library, LibraryError, SavedWorkflow};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tramline_core::Str;
 
-/// What a folder of workflows says of them beside their files.
+/// The index of a folder of workflows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Index {
+pub struct FolderIndex {
     /// The workflows, by name.
-    pub workflows: Vec<Listed>,
+    pub workflows: Vec<FolderEntry>,
 }
 
 /// One workflow of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
+pub struct FolderEntry {
     /// Its name in the library.
     pub name: Str,
-    /// Its file, in the folder.
+    /// The name of its file in the folder.
     pub file: String,
     /// What it does.
     pub description: Str,
-    /// Which of the document's workflows it is, where there are several.
+    /// Which of the document's workflows it is, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<Str>,
-    /// Its version when it was exported.
+    /// The exported version.
     #[serde(default)]
     pub version: u64,
-    /// By whom that was saved.
+    /// Who saved that version.
     #[serde(default)]
     pub by: Str,
-    /// When, in milliseconds since 1970.
+    /// When it was saved, in milliseconds since 1970.
     #[serde(default)]
     pub at_ms: i64,
 }
 
-impl Index {
-    /// The file of a folder that holds its index.
+impl FolderIndex {
+    /// The name of the index file.
     pub const FILE: &str = "library.json";
 }
 
 impl Library {
-    /// Every saved workflow in its latest version, with the index of a folder of them.
-    pub async fn export(&self) -> Result<(Index, Vec<Arc<Saved>>), Refusal> {
+    /// Every saved workflow in its latest version, with the index for a folder.
+    pub async fn export(&self) -> Result<(FolderIndex, Vec<Arc<SavedWorkflow>>), LibraryError> {
         let all = self.list(None).await?;
-        let listed = |saved: &Arc<Saved>| Listed {
+        let listed = |saved: &Arc<SavedWorkflow>| FolderEntry {
             name: saved.name.clone(),
             file: saved.file_name(),
             description: saved.description.clone(),
@@ -54,6 +54,6 @@ impl Library {
             at_ms: saved.at_ms,
         };
         let workflows = all.iter().map(listed).collect();
-        Ok((Index { workflows }, all))
+        Ok((FolderIndex { workflows }, all))
     }
 }

@@ -1,14 +1,14 @@
-//! The names of saved workflows: plain enough to be typed, filed and told apart by anybody.
+//! Names of saved workflows: easy to type, safe as file names, and unambiguous.
 
 use std::fmt;
 use tramline_core::Str;
-use tramline_core::text::shown;
+use tramline_core::text::display_name;
 
-/// Longer names are refused: they are typed, and some clients cut tool names at 64.
+/// Longest name, in characters. Names are typed, and some clients cut tool names at 64.
 pub const NAME_CHARS_MAX: usize = 50;
 
-/// Names that mean something else where a workflow's name may stand: tools that are built in,
-/// words of the registry, and files that some systems take for devices.
+/// Names with another meaning where a workflow's name is expected: built-in tools, words of the registry, and device
+/// names of some operating systems.
 const RESERVED: [&str; 27] = [
     "builtin",
     "workflow",
@@ -39,39 +39,39 @@ const RESERVED: [&str; 27] = [
     "lpt3",
 ];
 
-/// The name of a saved workflow, checked.
+/// A valid name of a saved workflow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name(Str);
+pub struct WorkflowName(Str);
 
-/// Why something is no name for a workflow, and what would be.
+/// Why a text is not a valid name, with a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadName {
+pub struct InvalidName {
     /// What is wrong.
     pub message: String,
-    /// A name that would do, where one is near.
-    pub instead: Option<String>,
+    /// A similar valid name, if there is one.
+    pub suggestion: Option<String>,
 }
 
-impl fmt::Display for BadName {
+impl fmt::Display for InvalidName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        match &self.instead {
-            Some(instead) => write!(f, "; `{instead}` would do"),
+        match &self.suggestion {
+            Some(instead) => write!(f, "; try `{instead}`"),
             None => Ok(()),
         }
     }
 }
 
-impl std::error::Error for BadName {}
+impl std::error::Error for InvalidName {}
 
-impl Name {
-    /// Checks a name: words of a-z and 0-9 with single hyphens between, the first with a letter.
-    pub fn new(text: &str) -> Result<Self, BadName> {
-        match flaw(text) {
+impl WorkflowName {
+    /// Validates a name: words of a-z and 0-9 separated by single hyphens, beginning with a letter.
+    pub fn new(text: &str) -> Result<Self, InvalidName> {
+        match problem(text) {
             None => Ok(Self(text.into())),
-            Some(message) => Err(BadName {
+            Some(message) => Err(InvalidName {
                 message,
-                instead: near(text),
+                suggestion: suggest(text),
             }),
         }
     }
@@ -87,22 +87,22 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for WorkflowName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 /// What is wrong with a name.
-fn flaw(text: &str) -> Option<String> {
-    let name = shown(text);
+fn problem(text: &str) -> Option<String> {
+    let name = display_name(text);
     if text.is_empty() {
         return Some("a workflow's name is empty; write lowercase-with-hyphens".into());
     }
     if let Some(odd) = text.chars().find(|c| !c.is_ascii()) {
         let code = u32::from(odd);
         return Some(format!(
-            "`{name}` holds `{odd}` (U+{code:04X}), which is none of a-z, 0-9 and -, even where it \
+            "`{name}` contains `{odd}` (U+{code:04X}), which is not one of a-z, 0-9 and -, even if it \
              looks like one"
         ));
     }
@@ -110,7 +110,7 @@ fn flaw(text: &str) -> Option<String> {
     if let Some(odd) = text.chars().find(|c| !plain(*c)) {
         let odd = odd.escape_default();
         return Some(format!(
-            "`{name}` holds `{odd}`; a workflow's name has only a-z, 0-9 and hyphens"
+            "`{name}` contains `{odd}`; a workflow's name has only a-z, 0-9 and hyphens"
         ));
     }
     if text.len() > NAME_CHARS_MAX {
@@ -129,16 +129,16 @@ fn flaw(text: &str) -> Option<String> {
     }
     if text.starts_with("mcp-") {
         return Some(format!(
-            "`{name}` begins with `mcp-`, which stands for a server's tool"
+            "`{name}` begins with `mcp-`, the prefix of a server's tools"
         ));
     }
     RESERVED
         .contains(&text)
-        .then(|| format!("`{name}` is reserved: it means something else to Tramline"))
+        .then(|| format!("`{name}` is reserved; choose another name"))
 }
 
-/// A name near to a text that is none.
-fn near(text: &str) -> Option<String> {
+/// A valid name similar to an invalid one.
+fn suggest(text: &str) -> Option<String> {
     if !text.is_ascii() || text.contains("..") || text.contains('\0') {
         return None;
     }
@@ -152,7 +152,7 @@ fn near(text: &str) -> Option<String> {
     }
     made.truncate(NAME_CHARS_MAX);
     let made = made.trim_end_matches('-').to_owned();
-    (flaw(&made).is_none()).then_some(made)
+    (problem(&made).is_none()).then_some(made)
 }
 
 #[cfg(test)]
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn plain_names_are_taken() {
         for name in ["a", "count-files", "v2", "a1-b2-c3", &"a".repeat(50)] {
-            assert!(Name::new(name).is_ok(), "{name}");
+            assert!(WorkflowName::new(name).is_ok(), "{name}");
         }
     }
 
@@ -171,26 +171,26 @@ mod tests {
         let long = "a".repeat(51);
         for (name, says, instead) in [
             ("", "empty", None),
-            ("../etc", "holds `.`", None),
-            ("a/../b", "holds `/`", None),
+            ("../etc", "contains `.`", None),
+            ("a/../b", "contains `/`", None),
             ("a\0b", "`\\u{0}`", None),
-            ("Count Files", "holds `C`", Some("count-files")),
-            ("count_files", "holds `_`", Some("count-files")),
+            ("Count Files", "contains `C`", Some("count-files")),
+            ("count_files", "contains `_`", Some("count-files")),
             ("-a", "begin with a letter", Some("a")),
             ("a--b", "single hyphens", Some("a-b")),
             ("9-lives", "begin with a letter", None),
             ("\u{440}ayments", "U+0440", None),
             ("a\u{2010}b", "U+2010", None),
             ("a\u{200d}b", "U+200D", None),
-            ("mcp-x-y", "stands for a server's tool", None),
+            ("mcp-x-y", "the prefix of a server's tools", None),
             ("con", "reserved", None),
             ("read-file", "reserved", None),
             (long.as_str(), "51 characters", None),
         ] {
-            let bad = Name::new(name).unwrap_err();
+            let bad = WorkflowName::new(name).unwrap_err();
             assert!(bad.message.contains(says), "{name:?}: {bad}");
             if instead.is_some() {
-                assert_eq!(bad.instead.as_deref(), instead, "{name:?}");
+                assert_eq!(bad.suggestion.as_deref(), instead, "{name:?}");
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Saving, finding, versions: with one process and with several, one of which may die.
+//! Saving, finding and versions, with one process and with several that may crash.
 
 use super::*;
-use crate::shelf::Shelf;
 use crate::testing::MemoryStore;
+use crate::workflow_map::WorkflowMap;
 use futures_util::future::join_all;
 use tramline_core::formats::yaml_graph;
 
@@ -14,9 +14,9 @@ fn text(n: usize) -> String {
     )
 }
 
-fn save(name: &str, n: usize, force: bool) -> Save {
-    Save {
-        name: Name::new(name).unwrap(),
+fn save(name: &str, n: usize, force: bool) -> SaveRequest {
+    SaveRequest {
+        name: WorkflowName::new(name).unwrap(),
         text: text(n).into(),
         tool: None,
         description: "gives back what it is given".into(),
@@ -28,7 +28,7 @@ fn save(name: &str, n: usize, force: bool) -> Save {
     }
 }
 
-fn of(caller: Option<&str>, mut save: Save) -> Save {
+fn of(caller: Option<&str>, mut save: SaveRequest) -> SaveRequest {
     save.by = caller.unwrap_or("agent").into();
     save.saver = Saver::Caller(caller.map(Str::from));
     save
@@ -47,13 +47,16 @@ async fn only_who_saved_a_workflow_and_the_operator_replace_it() {
         for force in [true, false] {
             let refused = library.save(of(other, save("shared", 2, force))).await;
             let refused = refused.unwrap_err();
-            assert!(matches!(refused, Refusal::NotYours { .. }), "{refused}");
+            assert!(
+                matches!(refused, LibraryError::NotOwner { .. }),
+                "{refused}"
+            );
             assert!(
                 refused.to_string().contains("under another name"),
                 "{refused}"
             );
         }
-        // The same is no change, and no change of hands.
+        // Saving the same workflow changes neither version nor owner.
         let same = library
             .save(of(other, save("shared", 1, true)))
             .await
@@ -65,8 +68,8 @@ async fn only_who_saved_a_workflow_and_the_operator_replace_it() {
         .await
         .unwrap();
     assert_eq!(own.saved.version, 2);
-    // The operator may, and then nobody else.
-    let operators = Save {
+    // After the operator replaced it, no other caller can.
+    let operators = SaveRequest {
         operator: true,
         saver: Saver::Operator,
         ..save("shared", 3, true)
@@ -80,7 +83,7 @@ async fn only_who_saved_a_workflow_and_the_operator_replace_it() {
                 .is_err()
         );
     }
-    // What a caller without a name saved is no named caller's.
+    // An unnamed caller's workflow does not belong to any named caller.
     library
         .save(of(unnamed, save("common", 1, false)))
         .await
@@ -127,7 +130,7 @@ async fn what_earlier_versions_saved_is_replaced_by_the_same_name() {
 }
 
 fn library(store: &MemoryStore) -> Library {
-    Library::new(Arc::new(store.clone()), Arc::new(Shelf::default()))
+    Library::new(Arc::new(store.clone()), Arc::new(WorkflowMap::default()))
 }
 
 #[tokio::test]
@@ -136,10 +139,10 @@ async fn a_saved_workflow_is_found_with_every_version() {
     let library = library(&store);
     assert!(library.save(save("give-back", 1, false)).await.unwrap().new);
     let again = library.save(save("give-back", 1, false)).await.unwrap();
-    assert!(!again.new, "the same is no new version");
+    assert!(!again.new, "saving the same workflow adds no version");
     let other = library.save(save("give-back", 2, false)).await.unwrap_err();
     assert!(
-        matches!(other, Refusal::Taken { version: 1, .. }),
+        matches!(other, LibraryError::NameTaken { version: 1, .. }),
         "{other}"
     );
     let forced = library.save(save("give-back", 2, true)).await.unwrap();
@@ -148,7 +151,7 @@ async fn a_saved_workflow_is_found_with_every_version() {
     assert_eq!(first.text, text(1));
     assert_eq!(library.versions("give-back").await.unwrap().len(), 2);
     let missing = library.get("give-back", Some(3)).await.unwrap_err();
-    assert!(matches!(missing, Refusal::NoVersion { latest: 2, .. }));
+    assert!(matches!(missing, LibraryError::NoVersion { latest: 2, .. }));
     let found = library.find("give-back").unwrap();
     assert_eq!(found.graph.workflow.name, "give-back");
     let slip = library.get("give-bak", None).await.unwrap_err();
@@ -160,13 +163,17 @@ async fn a_saved_workflow_is_found_with_every_version() {
     assert!(library.find("give-back").is_none());
     assert!(library.save(save("give-back", 3, false)).await.unwrap().new);
     let versions = library.versions("give-back").await.unwrap();
-    assert_eq!(versions.len(), 1, "what had the name before is gone");
+    assert_eq!(
+        versions.len(),
+        1,
+        "the versions of the removed workflow are gone"
+    );
 }
 
 #[tokio::test]
 async fn documents_at_hand_win_over_saved_ones() {
     let document = yaml_graph::read(text(7).as_bytes()).unwrap();
-    let shelf = Shelf::new(document.workflows.iter().map(|graph| Callable {
+    let shelf = WorkflowMap::new(document.workflows.iter().map(|graph| Callable {
         graph: Arc::clone(graph),
         origin: Value::Bool(true),
     }));
@@ -235,7 +242,7 @@ async fn what_is_damaged_is_told_and_left_alone() {
     library.save(save("sound", 1, false)).await.unwrap();
     store.put(KIND, "broken", b"{".to_vec()).await.unwrap();
     let told = library.save(save("broken", 1, true)).await.unwrap_err();
-    assert!(matches!(told, Refusal::Damaged { .. }), "{told}");
+    assert!(matches!(told, LibraryError::Damaged { .. }), "{told}");
     assert_eq!(store.get(KIND, "broken").await.unwrap().unwrap(), b"{");
     assert_eq!(library.list(None).await.unwrap().len(), 1);
 }
@@ -250,12 +257,12 @@ async fn what_is_too_large_or_flawed_is_not_saved() {
     let mut flawed = save("flawed", 1, false);
     flawed.text = text(1).replace("next: exit", "next: exti").into();
     let told = library.save(flawed).await.unwrap_err();
-    assert!(matches!(told, Refusal::Flawed(_)), "{told}");
+    assert!(matches!(told, LibraryError::Flawed(_)), "{told}");
     assert!(library.list(None).await.unwrap().is_empty());
 }
 
 /// A document whose workflow calls another by name.
-fn calls(name: &str, called: &str, recursive: bool) -> Save {
+fn calls(name: &str, called: &str, recursive: bool) -> SaveRequest {
     let text = format!(
         "version: '1.0'\nserver: {{name: s, version: '1'}}\ntools:\n  - name: {name}\n    \
          description: Calls.\n    inputSchema: {{type: object}}\n    nodes:\n      \
@@ -263,7 +270,7 @@ fn calls(name: &str, called: &str, recursive: bool) -> Save {
          - {{id: inner, type: workflow, workflow: {called}, args: {{}}, next: exit}}\n      \
          - {{id: exit, type: exit}}\n"
     );
-    Save {
+    SaveRequest {
         text: text.as_str().into(),
         force: true,
         recursive,
@@ -273,20 +280,23 @@ fn calls(name: &str, called: &str, recursive: bool) -> Save {
 
 #[tokio::test]
 async fn what_would_call_itself_is_refused_unless_that_is_said() {
-    let library = Library::new(Arc::new(MemoryStore::new()), Arc::new(Shelf::default()));
+    let library = Library::new(
+        Arc::new(MemoryStore::new()),
+        Arc::new(WorkflowMap::default()),
+    );
     let itself = library.save(calls("boom", "boom", false)).await;
-    let Err(Refusal::Recursive { path, .. }) = itself else {
-        panic!("it was saved");
+    let Err(LibraryError::Recursive { path, .. }) = itself else {
+        panic!("the recursive workflow was saved");
     };
     assert!(path.is_empty());
     library.save(calls("first", "second", false)).await.unwrap();
     library.save(calls("second", "third", false)).await.unwrap();
     let closes = library.save(calls("third", "first", false)).await;
-    let Err(Refusal::Recursive { path, .. }) = closes else {
-        panic!("it was saved");
+    let Err(LibraryError::Recursive { path, .. }) = closes else {
+        panic!("the recursive workflow was saved");
     };
     assert_eq!(path, ["first", "second"]);
     library.save(calls("third", "first", true)).await.unwrap();
-    // Beside a cycle, what is not in it can be saved.
+    // A workflow outside a cycle can still be saved.
     library.save(calls("fourth", "first", false)).await.unwrap();
 }

@@ -1,13 +1,12 @@
-//! Which tools a planner is shown: a few that search finds and that can be used here and now, never all
-//! there are.
+//! Selects the tools that a planner is shown: the few that search finds and that can be used now, never all of them.
 
-use super::perform::is_summary;
-use super::related;
-use super::request::Request;
+use super::related_words;
+use super::request::LoopRequest;
+use super::run_plan::is_summary;
 use crate::engine::Engine;
-use crate::planner::{Plan, parts};
+use crate::planner::{TaskPlan, request_parts};
 use crate::seams::Tool;
-use crate::search::{Card, Index, Kind};
+use crate::search::{DocumentKind, SearchDocument, SearchIndex};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,38 +14,37 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
 
-/// A model is shown so many tools: more confuse it and cost.
+/// Number of tools shown to a model. More confuse it and cost tokens.
 const MODEL_TOOLS_MAX: usize = 20;
-/// A calling agent is shown so many: it pays for every schema with its context, and can search for
-/// more.
+/// Number of tools shown to a calling agent. Every schema costs some of its context, and it can search for more.
 const AGENT_TOOLS_MAX: usize = 8;
-/// So many hits of each search count.
-const HITS: usize = 16;
-/// So many parts of a request are searched for on their own.
+/// Number of hits of each search that count.
+const HITS_MAX: usize = 16;
+/// Number of parts of a request that are searched for separately.
 const PARTS_MAX: usize = 6;
-/// So many texts of related words are searched for.
+/// Number of texts with related words that are searched for.
 const RELATED_MAX: usize = 6;
-/// How fast a hit loses weight with its rank: half of the first one's weight at this rank.
+/// Rank at which a hit has half the weight of the first one.
 const HALF_RANK: f64 = 4.0;
-/// What related words count next to the request's own.
+/// Weight of related words relative to the request's own words.
 const RELATED_WEIGHT: f64 = 0.6;
-/// Servers get so long to show that they can be reached.
-const REACH_MAX: Duration = Duration::from_secs(15);
+/// How long servers have to show that they can be reached.
+const REACH_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What a planning agent is offered.
+/// The tools offered to a planning agent.
 #[derive(Debug, Default)]
-pub(super) struct Offered {
-    /// The tools that may serve, best first.
+pub(super) struct OfferedTools {
+    /// The candidate tools, best first.
     pub(super) tools: Vec<Arc<Tool>>,
-    /// Servers that cannot be reached now, with why. Their tools are not offered.
+    /// Servers that cannot be reached now, with the reason. Their tools are not offered.
     pub(super) unreachable: Vec<(Str, Failure)>,
 }
 
-/// The tools that may serve a request, best first, with the one that sums up: what a model is shown.
-/// `tools` are all that the request may use.
+/// The tools shown to a model for a request, best first, including the summary tool. `tools` are all that the request
+/// may use.
 pub(super) async fn for_model(
     engine: &Engine,
-    request: &Request,
+    request: &LoopRequest,
     tools: &[Arc<Tool>],
 ) -> Vec<Arc<Tool>> {
     let usable = usable(engine, tools);
@@ -56,20 +54,20 @@ pub(super) async fn for_model(
     shown
 }
 
-/// What a calling agent is offered for a request, beside the plan that words gave.
+/// The tools offered to a calling agent for a request. `guess` is the plan of the planner without a model.
 pub(super) async fn for_agent(
     engine: &Engine,
-    request: &Request,
+    request: &LoopRequest,
     tools: &[Arc<Tool>],
-    guess: Option<&Plan>,
+    guess: Option<&TaskPlan>,
     sums_up: bool,
-) -> Offered {
+) -> OfferedTools {
     let usable = usable(engine, tools);
     let mut ranked = ranked(engine, request, &usable, guess).await;
-    let mut offered = Offered::default();
+    let mut offered = OfferedTools::default();
     let list = engine.registry().list().await;
     if let Ok(list) = list {
-        offered.unreachable = list.silent.clone();
+        offered.unreachable = list.unavailable.clone();
     }
     let mut reached = BTreeSet::new();
     loop {
@@ -98,11 +96,11 @@ pub(super) async fn for_agent(
 /// Which of some servers cannot be reached now.
 async fn unreachable(engine: &Engine, servers: &BTreeSet<Str>) -> Vec<(Str, Failure)> {
     let asking = engine.registry().unreachable(servers);
-    match tokio::time::timeout(REACH_MAX, asking).await {
+    match tokio::time::timeout(REACH_TIMEOUT, asking).await {
         Ok(lost) => lost,
-        // Which of them hangs is not known; each is asked alone when it is called.
+        // It is not known which server hangs; a call contacts each one separately.
         Err(_) => {
-            let message = format!("not reached within {REACH_MAX:?}");
+            let message = format!("not reached within {REACH_TIMEOUT:?}");
             let lost = servers.iter().map(|server| {
                 let failure = Failure::new(FailureKind::Timeout, message.clone());
                 (server.clone(), failure)
@@ -117,23 +115,23 @@ fn usable(engine: &Engine, tools: &[Arc<Tool>]) -> Vec<Arc<Tool>> {
     tools.iter().filter(can).cloned().collect()
 }
 
-/// All that may serve a request, best first: what is recommended, then what the whole request, its
-/// parts, related words and the plan by words speak for.
+/// All usable tools, best first: recommended ones, then those that match the whole request, its parts, related words
+/// and the guessed plan.
 async fn ranked(
     engine: &Engine,
-    request: &Request,
+    request: &LoopRequest,
     tools: &[Arc<Tool>],
-    guess: Option<&Plan>,
+    guess: Option<&TaskPlan>,
 ) -> Vec<Arc<Tool>> {
-    let finder = Searching::new(engine, request, tools);
-    let best = finder.best(request.last(), guess).await;
+    let finder = ToolSearch::new(engine, request, tools);
+    let best = finder.best(request.last_message(), guess).await;
     let recommended = tools.iter().filter(|tool| is_recommended(request, tool));
     let mut all: Vec<Arc<Tool>> = recommended.cloned().collect();
     let mut names: HashSet<ToolName> = all.iter().map(|tool| tool.name.clone()).collect();
     let mine: HashMap<&ToolName, &Arc<Tool>> =
         tools.iter().map(|tool| (&tool.name, tool)).collect();
     let best = best.iter().filter_map(|name| mine.get(name).copied());
-    // What nothing speaks for is shown by name, so that few tools are all shown.
+    // Tools without a match follow by name, so that a small set of tools is shown completely.
     for tool in best.chain(tools) {
         if names.insert(tool.name.clone()) {
             all.push(Arc::clone(tool));
@@ -142,42 +140,42 @@ async fn ranked(
     all
 }
 
-/// Where tools are searched for: among everything, or among the few that a request names.
-enum Searching<'a> {
+/// Where tools are searched for: in the whole registry, or among the few that a request names.
+enum ToolSearch<'a> {
     Everything(&'a Engine),
-    Few(Box<Index>, HashMap<Str, ToolName>),
+    Few(Box<SearchIndex>, HashMap<Str, ToolName>),
 }
 
-impl<'a> Searching<'a> {
-    fn new(engine: &'a Engine, request: &Request, tools: &[Arc<Tool>]) -> Self {
-        if request.available.is_none() {
+impl<'a> ToolSearch<'a> {
+    fn new(engine: &'a Engine, request: &LoopRequest, tools: &[Arc<Tool>]) -> Self {
+        if request.available_tools.is_none() {
             return Self::Everything(engine);
         }
-        let mut index = Index::new();
+        let mut index = SearchIndex::new();
         for tool in tools {
-            // One that does not fit in any more is shown by name.
-            let _ = index.put(Card::of_tool(Kind::Tool, tool), None);
+            // Tools beyond the limit of the index are listed by name.
+            let _ = index.put(SearchDocument::of_tool(DocumentKind::Tool, tool), None);
         }
         let named = |tool: &Arc<Tool>| (Str::from(tool.name.to_string()), tool.name.clone());
         Self::Few(Box::new(index), tools.iter().map(named).collect())
     }
 
-    /// What speaks for tools in a request, best first. Each part of a request has its turn, so that one
-    /// that finds much does not crowd out the others.
-    async fn best(&self, wish: &str, guess: Option<&Plan>) -> Vec<ToolName> {
-        let mut whole = Board::default();
-        self.count(wish, &mut whole).await;
+    /// The tools that match a request, best first. The parts of a request take turns, so that one with many hits does
+    /// not crowd out the others.
+    async fn best(&self, wish: &str, guess: Option<&TaskPlan>) -> Vec<ToolName> {
+        let mut whole = RankFusion::default();
+        self.add_hits(wish, &mut whole).await;
         if let Some(guess) = guess {
             whole.add(1.0, guess.tools.clone());
         }
-        let pieces = parts(wish);
+        let pieces = request_parts(wish);
         if pieces.len() < 2 {
             return whole.best();
         }
         let mut lists = Vec::new();
         for part in pieces.iter().take(PARTS_MAX) {
-            let mut board = Board::default();
-            self.count(part, &mut board).await;
+            let mut board = RankFusion::default();
+            self.add_hits(part, &mut board).await;
             lists.push(board.best());
         }
         lists.push(whole.best());
@@ -186,35 +184,38 @@ impl<'a> Searching<'a> {
         turns.cloned().collect()
     }
 
-    /// Counts what a text and the words that are related to it find.
-    async fn count(&self, text: &str, board: &mut Board) {
+    /// Adds the hits for a text and for the words related to it.
+    async fn add_hits(&self, text: &str, board: &mut RankFusion) {
         board.add(1.0, self.find(text).await);
-        for related in related::texts(text).into_iter().take(RELATED_MAX) {
+        for related in related_words::related_texts(text)
+            .into_iter()
+            .take(RELATED_MAX)
+        {
             board.add(RELATED_WEIGHT, self.find(related).await);
         }
     }
 
-    /// What is found for a text, best first. What cannot be searched finds nothing.
+    /// The hits for a text, best first. Empty if the search fails.
     async fn find(&self, text: &str) -> Vec<ToolName> {
         match self {
             Self::Everything(engine) => {
-                let hits = engine.registry().search(text, HITS).await;
+                let hits = engine.registry().search(text, HITS_MAX).await;
                 let hits = hits.map(|(_, hits)| hits).unwrap_or_default().into_iter();
                 hits.map(|hit| hit.tool.name.clone()).collect()
             }
             Self::Few(index, names) => {
-                let hits = index.search(text, None, HITS).into_iter();
+                let hits = index.search(text, None, HITS_MAX).into_iter();
                 hits.filter_map(|hit| names.get(&hit.id).cloned()).collect()
             }
         }
     }
 }
 
-/// Adds up what several searches found: a tool that many of them have high is likely needed.
+/// Sums up the hits of several searches: a tool that ranks high in many of them is probably needed.
 #[derive(Default)]
-struct Board(HashMap<ToolName, f64>);
+struct RankFusion(HashMap<ToolName, f64>);
 
-impl Board {
+impl RankFusion {
     fn add(&mut self, weight: f64, names: Vec<ToolName>) {
         for (rank, name) in names.into_iter().enumerate() {
             let share = weight * HALF_RANK / (HALF_RANK + rank as f64);
@@ -229,7 +230,7 @@ impl Board {
     }
 }
 
-/// Puts the tool that sums up at the end, if it may be used and is not there.
+/// Adds the summary tool at the end, if it may be used and is missing.
 fn with_summary(shown: &mut Vec<Arc<Tool>>, tools: &[Arc<Tool>], most: usize) {
     let summary = |tool: &&Arc<Tool>| is_summary(&tool.name.to_string());
     if let Some(summary) = tools.iter().find(summary)
@@ -241,7 +242,7 @@ fn with_summary(shown: &mut Vec<Arc<Tool>>, tools: &[Arc<Tool>], most: usize) {
 }
 
 /// Whether a hint for the planner names a tool.
-fn is_recommended(request: &Request, tool: &Tool) -> bool {
+fn is_recommended(request: &LoopRequest, tool: &Tool) -> bool {
     let named = |hint: &Value| {
         let name = hint.as_str();
         let name = name.or_else(|| hint.get("tool").or_else(|| hint.get("name"))?.as_str());

@@ -1,60 +1,70 @@
-//! A plan held against the tools: which are there, and whether their arguments fit.
+//! Checks a plan against the tools: whether they exist and accept the arguments.
 
-use super::course::Course;
-use super::perform::is_summary;
-use super::request::Mend;
+use super::request::OnFailure;
 use super::response::StepResult;
+use super::run_plan::is_summary;
+use super::state::LoopState;
 use crate::long_work::long_work;
 use crate::seams::Tool;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tramline_core::formats::tool_plan::{Plan, Planned};
+use tramline_core::formats::tool_plan::{PlannedStep, ToolPlan};
 use tramline_core::schema::Checker;
-use tramline_core::text::{nearest, shown};
+use tramline_core::text::{display_name, nearest};
 use tramline_core::{Map, Str, Value};
 
-/// A plan that was held against the tools.
-pub(super) struct Checked {
-    /// What can be run, with every tool named with its server.
-    pub(super) runs: Plan,
-    /// What cannot, as results.
+/// The result of checking a plan.
+pub(super) struct CheckedPlan {
+    /// The steps that can run, with fully qualified tool names.
+    pub(super) runnable: ToolPlan,
+    /// The steps that cannot run, as results.
     pub(super) failed: Vec<StepResult>,
-    /// Everything that is wrong, for whoever made the plan.
-    pub(super) wrong: Vec<String>,
+    /// All problems, as text for the planner.
+    pub(super) problems: Vec<String>,
 }
 
-/// Holds a plan against the tools.
-pub(super) fn check(plan: &Plan, course: &Course, tools: &[Arc<Tool>]) -> Checked {
-    let mut checked = Checked {
-        runs: Plan::default(),
+/// Checks a plan against the tools.
+pub(super) fn check(plan: &ToolPlan, course: &LoopState, tools: &[Arc<Tool>]) -> CheckedPlan {
+    let mut checked = CheckedPlan {
+        runnable: ToolPlan::default(),
         failed: Vec::new(),
-        wrong: Vec::new(),
+        problems: Vec::new(),
     };
-    let gave = gave(plan, course);
+    let gave = earlier_outputs(plan, course);
     let mut lost = BTreeSet::<&Str>::new();
     let mut over = false;
     for step in &plan.steps {
         let found = find(step, tools);
-        let settled = step.settled(&gave);
+        let settled = step.with_outputs(&gave);
         let (unknown, error) = match (&found, &settled) {
             (Err(says), _) => (true, Some(says.clone())),
             (Ok(_), Err(says)) => (false, Some(says.clone())),
-            (Ok(tool), Ok(step)) => (false, refers(step, &lost).or_else(|| misfit(step, tool))),
+            (Ok(tool), Ok(step)) => (
+                false,
+                depends_on_failed(step, &lost).or_else(|| argument_problem(step, tool)),
+            ),
         };
         if let Some(error) = error {
-            checked.wrong.push(format!("step `{}`: {error}", step.id));
+            checked
+                .problems
+                .push(format!("step `{}`: {error}", step.id));
             lost.insert(&step.id);
             if !over {
                 checked.failed.push(failed(step, unknown, error));
             }
-            // What stands behind a step that fails does not begin, unless that is wanted.
-            over |= !unknown && course.request.on_error != Mend::Continue;
+            // The steps after a failed one do not start, unless `on_error` is `continue`.
+            over |= !unknown && course.request.on_error != OnFailure::Continue;
         } else if let (false, Ok(tool), Ok(step)) = (over, found, settled) {
             let args = match is_summary(&step.tool) {
-                true => summed_up(&step, course.request.last(), &course.earlier, &checked.runs),
+                true => summary_arguments(
+                    &step,
+                    course.request.last_message(),
+                    &course.earlier,
+                    &checked.runnable,
+                ),
                 false => step.args.clone(),
             };
-            checked.runs.steps.push(Planned {
+            checked.runnable.steps.push(PlannedStep {
                 id: step.id,
                 tool: tool.name.to_string().into(),
                 args,
@@ -64,8 +74,8 @@ pub(super) fn check(plan: &Plan, course: &Course, tools: &[Arc<Tool>]) -> Checke
     checked
 }
 
-/// What the steps of earlier plans gave. An id that is used again means the plan's own step.
-fn gave(plan: &Plan, course: &Course) -> Map {
+/// The outputs of earlier plans' steps. If an id is used again, it refers to the plan's own step.
+fn earlier_outputs(plan: &ToolPlan, course: &LoopState) -> Map {
     let own = |id: &Str| plan.steps.iter().any(|step| step.id == *id);
     let did = course
         .earlier
@@ -75,7 +85,7 @@ fn gave(plan: &Plan, course: &Course) -> Map {
         .collect()
 }
 
-fn failed(step: &Planned, unknown: bool, error: String) -> StepResult {
+fn failed(step: &PlannedStep, unknown: bool, error: String) -> StepResult {
     StepResult {
         id: step.id.clone(),
         tool: step.tool.clone(),
@@ -86,8 +96,8 @@ fn failed(step: &Planned, unknown: bool, error: String) -> StepResult {
     }
 }
 
-/// The tool that a step names, with its server or without.
-fn find<'t>(step: &Planned, tools: &'t [Arc<Tool>]) -> Result<&'t Arc<Tool>, String> {
+/// The tool that a step names, with or without its server.
+fn find<'t>(step: &PlannedStep, tools: &'t [Arc<Tool>]) -> Result<&'t Arc<Tool>, String> {
     let name = step.tool.as_str();
     if let Some(tool) = tools.iter().find(|tool| tool.name.to_string() == name) {
         return Ok(tool);
@@ -100,21 +110,21 @@ fn find<'t>(step: &Planned, tools: &'t [Arc<Tool>]) -> Result<&'t Arc<Tool>, Str
             let own = tools.iter().map(|tool| tool.name.tool.as_str());
             let near = nearest(name, names.iter().map(String::as_str).chain(own));
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            Err(format!("there is no tool `{}`{near}", shown(name)))
+            Err(format!("there is no tool `{}`{near}", display_name(name)))
         }
         several => {
             let names: Vec<_> = several.iter().map(|tool| tool.name.to_string()).collect();
-            let name = shown(name);
+            let name = display_name(name);
             Err(format!(
-                "`{name}` is one of {}; say which",
+                "`{name}` is ambiguous: {}; name one of them",
                 names.join(", ")
             ))
         }
     }
 }
 
-/// Why a step cannot run whose arguments come from one that does not.
-fn refers(step: &Planned, lost: &BTreeSet<&Str>) -> Option<String> {
+/// Why a step cannot run whose arguments refer to a step that cannot run.
+fn depends_on_failed(step: &PlannedStep, lost: &BTreeSet<&Str>) -> Option<String> {
     if lost.is_empty() {
         return None;
     }
@@ -122,17 +132,19 @@ fn refers(step: &Planned, lost: &BTreeSet<&Str>) -> Option<String> {
     let from = lost
         .iter()
         .find(|id| text.contains(&format!("$OUTPUT[{id}]")))?;
-    Some(format!("it takes what `{from}` gives, which cannot run"))
+    Some(format!("it uses the output of `{from}`, which cannot run"))
 }
 
-/// Why arguments do not fit their tool. What comes from other steps is seen when it is there.
-fn misfit(step: &Planned, tool: &Tool) -> Option<String> {
+/// Why a tool does not accept the arguments. References to other steps are checked when they are resolved.
+fn argument_problem(step: &PlannedStep, tool: &Tool) -> Option<String> {
     let checker = Checker::new(&tool.input_schema).ok()?;
-    let faults = checker.check_by(&as_meant(&step.args), long_work).err()?;
+    let faults = checker
+        .check_with(&unwrap_literals(&step.args), long_work)
+        .err()?;
     let open = |pointer: &str| {
         let name = pointer.trim_start_matches('/').split('/').next();
         let value = name.and_then(|name| step.args.get(name));
-        value.is_some_and(is_open)
+        value.is_some_and(has_references)
     };
     let told = faults.into_iter().filter(|(pointer, _)| !open(pointer));
     let told: Vec<_> = told
@@ -141,50 +153,47 @@ fn misfit(step: &Planned, tool: &Tool) -> Option<String> {
             pointer => format!("{pointer}: {says}"),
         })
         .collect();
-    (!told.is_empty()).then(|| {
-        format!(
-            "the arguments do not fit {}: {}",
-            tool.name,
-            told.join("; ")
-        )
-    })
+    (!told.is_empty()).then(|| format!("invalid arguments for {}: {}", tool.name, told.join("; ")))
 }
 
-/// Whether a value is known only when the step begins.
-fn is_open(value: &Value) -> bool {
+/// Whether a value contains references that are resolved when the step starts.
+fn has_references(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("$OUTPUT["),
-        Value::Array(items) => items.iter().any(is_open),
+        Value::Array(items) => items.iter().any(has_references),
         Value::Object(map) => {
             let kind = map.get("type").and_then(Value::as_str);
             let refers = matches!(kind, Some("reference" | "parameter"));
-            refers || map.contains_key("expr") || map.values().any(is_open)
+            refers || map.contains_key("expr") || map.values().any(has_references)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
-/// A value with what is marked as data standing for itself.
-fn as_meant(value: &Value) -> Value {
+/// The value with `literal` objects replaced by their data.
+fn unwrap_literals(value: &Value) -> Value {
     match value {
-        Value::Array(items) => Value::array(items.iter().map(as_meant)),
+        Value::Array(items) => Value::array(items.iter().map(unwrap_literals)),
         Value::Object(map) => {
             let is_data = map.get("type").and_then(Value::as_str) == Some("literal");
             match map.get("value").filter(|_| is_data && map.len() == 2) {
                 Some(data) => data.clone(),
-                None => Value::object(map.iter().map(|(key, one)| (key.clone(), as_meant(one)))),
+                None => Value::object(
+                    map.iter()
+                        .map(|(key, one)| (key.clone(), unwrap_literals(one))),
+                ),
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
 
-/// The arguments of a summary, with what was asked and what the steps before it gave.
-pub(super) fn summed_up(
-    step: &Planned,
+/// The arguments of a summary step, with the message and the outputs of the steps before it.
+pub(super) fn summary_arguments(
+    step: &PlannedStep,
     message: &str,
     earlier: &[StepResult],
-    before: &Plan,
+    before: &ToolPlan,
 ) -> Value {
     let mut args: Map = step.args.as_object().cloned().unwrap_or_default();
     if !args.contains_key("message") {

@@ -1,43 +1,42 @@
-//! What a calling agent is asked that is to plan: the tools it can use, what is open, and how its answer
-//! must look.
+//! The content of a plan request to the calling agent: the tools it can use, the open points, and the schema of the
+//! answer.
 
-use super::candidates::Offered;
-use super::course::Course;
-use super::response::{Response, Standing, StepResult};
+use super::candidates::OfferedTools;
+use super::response::{LoopResponse, LoopStatus, StepResult};
+use super::state::LoopState;
 use crate::engine::Engine;
-use crate::planner::Plan;
-use crate::seams::{Hints, Tool};
+use crate::planner::TaskPlan;
+use crate::seams::{Tool, ToolHints};
 use std::sync::Arc;
 use tramline_core::formats::tool_plan;
 use tramline_core::{Map, Str, Value};
 
-/// A plan may have so many steps.
+/// Most steps in a plan.
 pub(super) const STEPS_MAX: u64 = 64;
-/// What a step gave is shown to whoever mends its plan, so far in characters; all of it is in the
-/// results.
-const GAVE_CHARS_MAX: usize = 2_000;
-/// A failure is shown so far, in characters.
+/// How much of a step's output is shown to the agent that replans, in characters. The results contain all of it.
+const OUTPUT_CHARS_MAX: usize = 2_000;
+/// How much of a failure is shown, in characters.
 const FAILURE_CHARS_MAX: usize = 300;
-/// So many servers are named that cannot be reached.
+/// Number of unreachable servers that are listed.
 const UNREACHABLE_MAX: usize = 20;
 
-/// What an agent is asked that is to plan for a loop.
+/// A plan request of a loop to the calling agent.
 #[derive(Debug)]
 pub struct PlanRequest {
-    response: Response,
-    asks: Map,
+    response: LoopResponse,
+    fields: Map,
     example: Value,
 }
 
-/// The JSON Schema of a plan whose steps run one after the other.
+/// The JSON Schema of a plan whose steps run in sequence.
 pub fn plan_schema() -> Value {
     schema(&[])
 }
 
-/// The JSON Schema of a plan whose steps may say what they wait for.
+/// The JSON Schema of a plan whose steps may declare dependencies.
 pub fn dag_schema() -> Value {
     let waits = r#"{"type":"array","items":{"type":"string"},
-        "description":"Ids that must be done first. If no step has it, each waits for the one before"}"#;
+        "description":"Ids of steps that must finish first. If no step has it, each step waits for the previous one"}"#;
     let asks = r#"{"type":["boolean","string"],"description":"Ask a person before this step"}"#;
     schema(&[("depends_on", waits), ("approval", asks)])
 }
@@ -52,7 +51,7 @@ fn schema(more: &[(&'static str, &str)]) -> Value {
         ("tool", r#"{"type":"string","description":"server:tool"}"#),
         (
             "args",
-            r#"{"type":"object","description":"As the tool's argsSchema says"}"#,
+            r#"{"type":"object","description":"Arguments that match the tool's argsSchema"}"#,
         ),
     ]
     .iter()
@@ -78,12 +77,12 @@ fn schema(more: &[(&'static str, &str)]) -> Value {
     object(plan, &["plan"])
 }
 
-/// Tools as a planner reads them.
-pub fn tools_told(tools: &[Arc<Tool>]) -> Value {
-    Value::array(tools.iter().map(|tool| told(tool).into()))
+/// The tools in the format for planners.
+pub fn tools_json(tools: &[Arc<Tool>]) -> Value {
+    Value::array(tools.iter().map(|tool| tool_json(tool).into()))
 }
 
-fn told(tool: &Tool) -> Map {
+fn tool_json(tool: &Tool) -> Map {
     let mut told = Map::new();
     told.insert("name", tool.name.to_string().into());
     if let Some(says) = &tool.description {
@@ -93,19 +92,19 @@ fn told(tool: &Tool) -> Map {
     told
 }
 
-/// The same with what they do to the world, and whether a person is asked before.
-fn tools_offered(engine: &Engine, tools: &[Arc<Tool>]) -> Value {
+/// The tools with their effects, and whether they need approval.
+fn offered_tools_json(engine: &Engine, tools: &[Arc<Tool>]) -> Value {
     Value::array(tools.iter().map(|tool| {
-        let mut told = told(tool);
+        let mut told = tool_json(tool);
         told.insert("effects", effects(tool.hints).into());
-        if engine.asks_before(&tool.name) {
+        if engine.needs_approval(&tool.name) {
             told.insert("needs_approval", true.into());
         }
         told.into()
     }))
 }
 
-fn effects(hints: Hints) -> &'static str {
+fn effects(hints: ToolHints) -> &'static str {
     match (hints.read_only, hints.destructive) {
         (_, Some(true)) => "destructive",
         (Some(true), _) => "read-only",
@@ -114,12 +113,17 @@ fn effects(hints: Hints) -> &'static str {
     }
 }
 
-/// What every request for a plan has.
-pub(super) fn asks(engine: &Engine, message: &str, wish: &str, offered: &Offered) -> Map {
+/// The part that all plan requests share.
+pub(super) fn request_fields(
+    engine: &Engine,
+    message: &str,
+    wish: &str,
+    offered: &OfferedTools,
+) -> Map {
     let mut asks = Map::new();
     asks.insert("message", message.into());
     asks.insert("request", wish.into());
-    asks.insert("tools", tools_offered(engine, &offered.tools));
+    asks.insert("tools", offered_tools_json(engine, &offered.tools));
     if !offered.unreachable.is_empty() {
         let servers = offered.unreachable.iter().take(UNREACHABLE_MAX);
         let servers = servers.map(|(server, failure)| {
@@ -135,8 +139,8 @@ pub(super) fn asks(engine: &Engine, message: &str, wish: &str, offered: &Offered
     asks
 }
 
-/// What is open about a plan that words gave.
-pub(super) fn open(guess: &Plan) -> Map {
+/// The open points of the guessed plan.
+pub(super) fn open_points(guess: &TaskPlan) -> Map {
     let texts = |all: &[String]| Value::array(all.iter().map(|text| text.as_str().into()));
     let missing = guess.missing.iter().map(|missing| {
         let mut told = Map::new();
@@ -149,15 +153,15 @@ pub(super) fn open(guess: &Plan) -> Map {
     });
     let mut open = Map::new();
     open.insert("missing_arguments", Value::array(missing));
-    open.insert("unmet", texts(&guess.unmet));
+    let unmet = guess.uncovered.iter().chain(&guess.unused_values).cloned();
+    open.insert("unmet", texts(&unmet.collect::<Vec<_>>()));
     open.insert("why_not_run", texts(&guess.objections));
     open
 }
 
-/// A call of `submit_plan` as it could look: the plan that words gave, as far as it is known, or the
-/// first of the tools.
+/// An example call of `submit_plan`: the guessed plan as far as it is known, or the first of the tools.
 pub(super) fn example(
-    guess: Option<&tool_plan::Plan>,
+    guess: Option<&tool_plan::ToolPlan>,
     offered: &[Arc<Tool>],
     handle: &str,
 ) -> Value {
@@ -199,7 +203,7 @@ fn step_example(id: &str, tool: &Tool, known: &Value) -> Value {
     ])
 }
 
-/// A value that shows what kind of thing belongs there.
+/// A placeholder of the right type.
 fn placeholder(name: &str, about: &Value) -> Value {
     let choices = about.get("enum").and_then(Value::as_array);
     if let Some(first) = choices.and_then(<[Value]>::first) {
@@ -217,31 +221,35 @@ fn placeholder(name: &str, about: &Value) -> Value {
     }
 }
 
-/// What the calling agent is asked for a message. It is shown some of the tools there are.
+/// The plan request for a message, with some of the available tools.
 pub(super) fn request(
     engine: &Engine,
-    course: &Course,
-    guess: &Plan,
-    offered: &Offered,
+    course: &LoopState,
+    guess: &TaskPlan,
+    offered: &OfferedTools,
 ) -> PlanRequest {
-    let mut open = open(guess);
-    let suggested = super::think::steps(&guess.tasks);
+    let mut open = open_points(guess);
+    let suggested = super::plan_step::plan_of_tasks(&guess.tasks);
     open.insert("suggested_plan", suggested.to_value());
-    let message = "Words alone are not enough to act on. Make a plan out of these tools and give it \
+    let message = "The request alone is not enough to act on. Plan with these tools and pass the plan \
                    to submit_plan with the handle.";
-    let mut asks = asks(engine, message, course.request.last(), offered);
+    let mut asks = request_fields(engine, message, course.request.last_message(), offered);
     asks.insert("open", open.into());
-    asked(course, asks, Some(&suggested), offered)
+    with_schema(course, asks, Some(&suggested), offered)
 }
 
-/// What the calling agent is asked after a step of a plan failed: to plan what is left.
-pub(super) fn mend(engine: &Engine, course: &Course, offered: &Offered) -> PlanRequest {
+/// The plan request after a step failed: asks for a plan of the remaining work.
+pub(super) fn replan_request(
+    engine: &Engine,
+    course: &LoopState,
+    offered: &OfferedTools,
+) -> PlanRequest {
     let (done, failed): (Vec<_>, Vec<_>) = course
         .earlier
         .iter()
         .partition(|result| result.error.is_none());
     let failed = failed.into_iter().map(|result| {
-        let mut told = about(&result.id, &result.tool);
+        let mut told = step_fields(&result.id, &result.tool);
         told.insert("args", result.input.clone());
         let error = result.error.as_deref().unwrap_or_default();
         told.insert("error", error.into());
@@ -250,62 +258,62 @@ pub(super) fn mend(engine: &Engine, course: &Course, offered: &Offered) -> PlanR
     let begun = |id: &Str| course.earlier.iter().any(|result| result.id == *id);
     let left = course.plan.steps.iter().filter(|step| !begun(&step.id));
     let left = left.map(|step| {
-        let mut told = about(&step.id, &step.tool);
+        let mut told = step_fields(&step.id, &step.tool);
         told.insert("args", step.args.clone());
         told.into()
     });
-    let message = "A step failed. Plan what is left, another way, and give that to submit_plan with \
-                   the handle. Steps that are done are not repeated; $OUTPUT[id] takes what they gave.";
-    let mut asks = asks(engine, message, course.request.last(), offered);
-    asks.insert("done", Value::array(done.into_iter().map(gave)));
+    let message = "A step failed. Plan the remaining work differently and pass it to submit_plan with \
+                   the handle. Completed steps are not repeated; $OUTPUT[id] refers to their output.";
+    let mut asks = request_fields(engine, message, course.request.last_message(), offered);
+    asks.insert("done", Value::array(done.into_iter().map(completed_step)));
     asks.insert("failed", Value::array(failed));
     let steps = ("steps", Value::array(left));
     asks.insert("open", Value::object([steps]));
-    asked(course, asks, None, offered)
+    with_schema(course, asks, None, offered)
 }
 
-fn about(id: &Str, tool: &Str) -> Map {
+fn step_fields(id: &Str, tool: &Str) -> Map {
     let mut told = Map::new();
     told.insert("id", id.clone().into());
     told.insert("tool", tool.clone().into());
     told
 }
 
-/// A step that is done, with what it gave as far as that is short.
-fn gave(result: &StepResult) -> Value {
-    let mut told = about(&result.id, &result.tool);
+/// A completed step with its output, cut if it is long.
+fn completed_step(result: &StepResult) -> Value {
+    let mut told = step_fields(&result.id, &result.tool);
     let text = result.output.to_json();
-    match text.char_indices().nth(GAVE_CHARS_MAX) {
+    match text.char_indices().nth(OUTPUT_CHARS_MAX) {
         None => told.insert("output", result.output.clone()),
         Some((at, _)) => told.insert("output_begins", text[..at].into()),
     };
     told.into()
 }
 
-fn asked(
-    course: &Course,
+fn with_schema(
+    course: &LoopState,
     mut asks: Map,
-    guess: Option<&tool_plan::Plan>,
-    offered: &Offered,
+    guess: Option<&tool_plan::ToolPlan>,
+    offered: &OfferedTools,
 ) -> PlanRequest {
     asks.insert("plan_schema", plan_schema());
     PlanRequest {
-        response: Response::new(course, Vec::new(), Standing::PlanRequest),
-        asks,
+        response: LoopResponse::new(course, Vec::new(), LoopStatus::PlanRequest),
+        fields: asks,
         example: example(guess, &offered.tools, ""),
     }
 }
 
 impl PlanRequest {
-    pub(super) fn into_response(mut self, handle: &str) -> Response {
-        self.asks
+    pub(super) fn into_response(mut self, handle: &str) -> LoopResponse {
+        self.fields
             .insert("example", with_handle(self.example, handle));
-        self.response.asks = Some(self.asks.into());
+        self.response.plan_request = Some(self.fields.into());
         self.response.with_handle(handle)
     }
 }
 
-/// An example with the handle that was not known when it was made.
+/// Sets the handle, which was not known when the example was made.
 pub(super) fn with_handle(example: Value, handle: &str) -> Value {
     let mut example = example.as_object().cloned().unwrap_or_default();
     let arguments = example.get("arguments").and_then(Value::as_object);

@@ -1,36 +1,36 @@
-//! What is asked of the loop: the fields as callers write them, read and checked.
+//! A request to the loop: the fields that callers send, parsed and validated.
 
-use crate::library::Name;
+use crate::library::WorkflowName;
 use tramline_core::ids::ToolName;
 use tramline_core::journal::Budget;
 use tramline_core::{Map, Str, Value};
 
-/// So many messages may come with one request.
+/// Most messages in one request.
 const MESSAGES_MAX: usize = 200;
-/// A message may be so long, in bytes.
+/// Longest message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
-/// All that a request says may be so long, in bytes: it is written into a journal.
+/// Largest request, in bytes, since it is written to a journal.
 const REQUEST_BYTES_MAX: usize = 1 << 20;
-/// Labels may be so long, in bytes.
+/// Longest label, in bytes.
 const LABEL_BYTES_MAX: usize = 256;
 
-/// What becomes of a plan one of whose steps fails.
+/// What happens when a step of a plan fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mend {
-    /// The next step begins.
+pub enum OnFailure {
+    /// The next step starts.
     Continue,
-    /// Nothing more begins.
+    /// No further step starts.
     Stop,
-    /// Once, the planner is shown what failed; then as [`Mend::Stop`].
+    /// The planner replans once; after that as [`Mend::Stop`].
     #[default]
     Replan,
 }
 
-impl Mend {
-    /// Every way.
+impl OnFailure {
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Continue, Self::Stop, Self::Replan];
 
-    /// The way as callers write it.
+    /// The value as callers write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Continue => "continue",
@@ -40,7 +40,7 @@ impl Mend {
     }
 }
 
-impl std::str::FromStr for Mend {
+impl std::str::FromStr for OnFailure {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -49,35 +49,35 @@ impl std::str::FromStr for Mend {
     }
 }
 
-/// What is asked of the loop.
+/// A request to the loop.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Request {
-    /// In what manner, in the caller's words: it is told to the planner.
+pub struct LoopRequest {
+    /// The mode in the caller's words, passed on to the planner.
     pub mode: Str,
-    /// Which conversation this belongs to; without one nothing is remembered.
+    /// The chat session it belongs to. Without one, nothing is remembered.
     pub session: Option<Str>,
-    /// What was said, `{role, content}` each, the latest last.
+    /// The messages, each `{role, content}`, the latest last.
     pub messages: Vec<Value>,
-    /// What is known beside the messages.
+    /// Additional context.
     pub context: Map,
-    /// Hints for the planner, in the caller's own form.
+    /// Hints for the planner, in the caller's own format.
     pub recommendations: Vec<Value>,
-    /// The tools that may be used, `server:tool`, a tool's own name, or `server:*`; nothing means all.
-    pub available: Option<Vec<Str>>,
-    /// A plan, where nobody is to be asked for one.
+    /// The tools that may be used: `server:tool`, a tool's own name, or `server:*`. `None` allows all.
+    pub available_tools: Option<Vec<Str>>,
+    /// A plan, if no planner is needed.
     pub plan: Option<Value>,
-    /// What becomes of a plan one of whose steps fails.
-    pub on_error: Mend,
-    /// Whether a plan is refused as a whole if anything is wrong with it.
+    /// What happens when a step of the plan fails.
+    pub on_error: OnFailure,
+    /// Whether any problem rejects the whole plan.
     pub strict: bool,
-    /// What its runs may use before they ask.
+    /// What its runs may use before they ask for more.
     pub budget: Option<Budget>,
-    /// Under which name the plan is saved as a workflow once it is done.
+    /// The name under which a successful plan is saved as a workflow.
     pub save_as: Option<Str>,
 }
 
-impl Request {
-    /// A request that says this.
+impl LoopRequest {
+    /// A request with this message.
     pub fn new(message: impl Into<Str>) -> Self {
         let content = Value::from(message.into());
         Self {
@@ -90,35 +90,35 @@ impl Request {
         }
     }
 
-    /// The same as part of a conversation.
+    /// Sets the chat session.
     #[must_use]
     pub fn session(mut self, session: impl Into<Str>) -> Self {
         self.session = Some(session.into());
         self
     }
 
-    /// The same with a plan: a list of `{tool, args, id?}`.
+    /// Sets the plan: a list of `{tool, args, id?}`.
     #[must_use]
     pub fn plan(mut self, plan: impl Into<serde_json::Value>) -> Self {
         self.plan = Some(Value::from(plan.into()));
         self
     }
 
-    /// The same with what becomes of a plan one of whose steps fails.
+    /// Sets what happens when a step fails.
     #[must_use]
-    pub fn on_error(mut self, mend: Mend) -> Self {
+    pub fn on_error(mut self, mend: OnFailure) -> Self {
         self.on_error = mend;
         self
     }
 
-    /// The same, refusing a plan as a whole if anything is wrong with it.
+    /// Rejects the whole plan if it has any problem.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
     }
 
-    /// Reads what a caller wrote, in the names that callers use.
+    /// Parses a caller's request.
     pub fn read(value: &Value) -> Result<Self, String> {
         let text = |key: &str| match value.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -131,7 +131,7 @@ impl Request {
             Some(other) => Err(format!("`{key}` must be a list, not {}", other.kind())),
         };
         let on_error = match text("on_error")? {
-            None => Mend::default(),
+            None => OnFailure::default(),
             Some(way) => way.parse()?,
         };
         let budget = value.get("budget").filter(|budget| !budget.is_null());
@@ -147,21 +147,23 @@ impl Request {
                 }
             },
             recommendations: list("plannerRecommendations")?.unwrap_or_default(),
-            available: list("availableTools")?.map(|all| named(&all)).transpose()?,
+            available_tools: list("availableTools")?
+                .map(|all| tool_names(&all))
+                .transpose()?,
             plan: value.get("plan").filter(|plan| !plan.is_null()).cloned(),
             on_error,
             strict: value
                 .get("strict")
                 .and_then(Value::as_bool)
                 .unwrap_or(false),
-            budget: budget.map(Budget::read).transpose()?,
+            budget: budget.map(Budget::parse).transpose()?,
             save_as: text("save_as")?,
         };
         request.check()?;
         Ok(request)
     }
 
-    /// The request as callers write it.
+    /// The request in the format for callers.
     pub fn to_value(&self) -> Value {
         let mut told = Map::new();
         let mut put = |key: &'static str, value: Option<Value>| {
@@ -179,7 +181,7 @@ impl Request {
         put("context", Some(self.context.clone().into()));
         let hints = Value::array(self.recommendations.iter().cloned());
         put("plannerRecommendations", Some(hints));
-        put("availableTools", self.available.as_ref().map(names));
+        put("availableTools", self.available_tools.as_ref().map(names));
         put("plan", self.plan.clone());
         put("on_error", Some(self.on_error.as_str().into()));
         put("strict", Some(self.strict.into()));
@@ -191,27 +193,31 @@ impl Request {
         told.into()
     }
 
-    /// What the last message says.
-    pub fn last(&self) -> &str {
-        self.messages.last().map_or("", content)
+    /// The text of the last message.
+    pub fn last_message(&self) -> &str {
+        self.messages.last().map_or("", message_text)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
         if self.messages.len() > MESSAGES_MAX {
-            return Err(format!("a request may have {MESSAGES_MAX} messages"));
+            return Err(format!(
+                "a request may have at most {MESSAGES_MAX} messages"
+            ));
         }
         for (number, message) in (1..).zip(&self.messages) {
-            if content(message).trim().is_empty() {
+            if message_text(message).trim().is_empty() {
                 return Err(format!(
                     "message {number} has no `content`, which must be text"
                 ));
             }
-            if content(message).len() > MESSAGE_BYTES_MAX {
-                return Err(format!("a message may have {MESSAGE_BYTES_MAX} bytes"));
+            if message_text(message).len() > MESSAGE_BYTES_MAX {
+                return Err(format!(
+                    "a message may have at most {MESSAGE_BYTES_MAX} bytes"
+                ));
             }
         }
         if self.messages.is_empty() && self.plan.is_none() {
-            return Err("`messages` is empty: give at least one, or a `plan`".to_owned());
+            return Err("`messages` is empty: send at least one, or a `plan`".to_owned());
         }
         for label in [
             Some(&self.mode),
@@ -220,20 +226,22 @@ impl Request {
         ] {
             if label.is_some_and(|label| label.len() > LABEL_BYTES_MAX) {
                 return Err(format!(
-                    "`mode`, `sessionId` and `save_as` may have {LABEL_BYTES_MAX} bytes"
+                    "`mode`, `sessionId` and `save_as` may have at most {LABEL_BYTES_MAX} bytes"
                 ));
             }
         }
         if let Some(name) = &self.save_as {
-            Name::new(name).map_err(|bad| format!("`save_as`: {bad}"))?;
+            WorkflowName::new(name).map_err(|bad| format!("`save_as`: {bad}"))?;
         }
         if self.to_value().to_json().len() > REQUEST_BYTES_MAX {
-            return Err(format!("a request may have {REQUEST_BYTES_MAX} bytes"));
+            return Err(format!(
+                "a request may have at most {REQUEST_BYTES_MAX} bytes"
+            ));
         }
         Ok(())
     }
 
-    /// Whether a tool is one of those that may be used.
+    /// Whether a tool may be used.
     pub(super) fn may_use(&self, tool: &ToolName) -> bool {
         let fits = |name: &Str| {
             let all = name
@@ -241,28 +249,28 @@ impl Request {
                 .is_some_and(|server| tool.server == server);
             all || *name == tool.tool || *name == tool.to_string()
         };
-        self.available
+        self.available_tools
             .as_ref()
             .is_none_or(|all| all.iter().any(fits))
     }
 }
 
-/// What a message says.
-pub(super) fn content(message: &Value) -> &str {
+/// The text of a message.
+pub(super) fn message_text(message: &Value) -> &str {
     message
         .get("content")
         .and_then(Value::as_str)
         .unwrap_or_default()
 }
 
-/// Tools by name, or as objects that have one.
-fn named(all: &[Value]) -> Result<Vec<Str>, String> {
+/// Tools by name, or as objects with a name.
+fn tool_names(all: &[Value]) -> Result<Vec<Str>, String> {
     let name = |tool: &Value| {
         let name = tool
             .as_str()
             .or_else(|| tool.get("name").and_then(Value::as_str));
         let name = name.map(Str::from);
-        name.ok_or_else(|| "`availableTools` holds names, or objects with `name`".to_owned())
+        name.ok_or_else(|| "`availableTools` must contain names or objects with `name`".to_owned())
     };
     all.iter().map(name).collect()
 }

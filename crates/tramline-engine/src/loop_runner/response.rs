@@ -1,39 +1,39 @@
-//! What the loop answers: the context with its results, the plan, and how it stands.
+//! The loop's response: the context with the results, the plan, and the status.
 
-use super::course::Course;
-use tramline_core::formats::tool_plan::Plan;
+use super::state::LoopState;
+use tramline_core::formats::tool_plan::ToolPlan;
 use tramline_core::ids::RunId;
 use tramline_core::{Map, Str, Value};
 
-/// How a loop stands.
+/// The status of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// The plan was done, as far as was asked for.
+pub enum LoopStatus {
+    /// The plan was executed as requested.
     Complete,
     /// A step failed.
     Failed,
-    /// The plan was refused before anything ran.
+    /// The plan was rejected before anything ran.
     Refused,
     /// The run waits for an answer.
-    Waiting,
-    /// The calling agent is asked for a plan.
+    Paused,
+    /// A plan is requested from the calling agent.
     PlanRequest,
-    /// A person said no.
+    /// A person rejected it.
     Rejected,
-    /// It was ended from outside.
+    /// It was aborted.
     Aborted,
-    /// Nobody answered in the time it was given.
+    /// No answer arrived in time.
     Expired,
 }
 
-impl Standing {
-    /// The standing as callers read it.
+impl LoopStatus {
+    /// The status as callers read it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Complete => "complete",
             Self::Failed => "failed",
             Self::Refused => "refused",
-            Self::Waiting => "paused",
+            Self::Paused => "paused",
             Self::PlanRequest => "plan_request",
             Self::Rejected => "rejected",
             Self::Aborted => "aborted",
@@ -44,21 +44,21 @@ impl Standing {
 
 /// Who made a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum PlannerKind {
     /// It came with the request.
     Caller,
     /// The model.
     Model,
-    /// The planner of words.
+    /// The planner without a model.
     Words,
-    /// The calling agent, who was asked for it.
+    /// The calling agent, on request.
     Agent,
 }
 
-impl By {
+impl PlannerKind {
     const ALL: [Self; 4] = [Self::Caller, Self::Model, Self::Words, Self::Agent];
 
-    /// The planner as callers read it.
+    /// The planner's name as callers read it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Caller => "caller",
@@ -73,30 +73,30 @@ impl By {
     }
 }
 
-/// What became of one step.
+/// The result of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepResult {
-    /// Which step.
+    /// The step's id.
     pub id: Str,
     /// The tool, as the planner named it.
     pub tool: Str,
-    /// The arguments, as they were sent where they were.
+    /// The arguments as they were sent; as planned if the step was not sent.
     pub input: Value,
-    /// What it gave.
+    /// The tool's output.
     pub output: Value,
     /// Why it did not succeed.
     pub error: Option<String>,
-    /// Whether it is passed over as a tool that nobody knows.
+    /// Whether it was skipped because its tool is unknown.
     pub unknown: bool,
 }
 
 impl StepResult {
-    /// A tool that nobody knows is told of and otherwise passed over.
+    /// A step with an unknown tool is reported and skipped; it does not count as failed.
     pub(super) fn counts_as_failed(&self) -> bool {
         self.error.is_some() && !self.unknown
     }
 
-    /// The result as callers read it.
+    /// The result in the format for callers.
     pub fn to_value(&self) -> Value {
         let mut told = Map::new();
         told.insert("id", self.id.clone().into());
@@ -129,76 +129,76 @@ impl StepResult {
     }
 }
 
-/// What the loop answers.
+/// The loop's response.
 #[derive(Clone, Debug)]
-pub struct Response {
-    /// How it stands.
-    pub standing: Standing,
-    /// What was known, with every result under its step's id and its tool's name.
+pub struct LoopResponse {
+    /// The status.
+    pub status: LoopStatus,
+    /// The context, with every result under its step's id and its tool's name.
     pub context: Map,
-    /// What became of each step, those of earlier plans first.
+    /// The result of each step, those of earlier plans first.
     pub results: Vec<StepResult>,
     /// The last plan.
-    pub plan: Plan,
+    pub plan: ToolPlan,
     /// Who made it.
-    pub by: Option<By>,
-    /// Earlier messages that are near to the last one.
+    pub planner: Option<PlannerKind>,
+    /// Earlier messages similar to the last one.
     pub matches: Vec<Value>,
-    /// What `finalize_summary` said.
+    /// The output of `finalize_summary`.
     pub summary: Option<String>,
     /// The runs, one for each plan.
     pub runs: Vec<Str>,
-    /// What went wrong on the way, for people and planners.
+    /// Problems that occurred, for people and planners.
     pub problems: Vec<String>,
-    /// How many tokens planning took.
+    /// Tokens used by planning.
     pub tokens: u64,
     /// What the run waits for.
     pub waiting: Option<Value>,
-    /// Under what a plan can be submitted.
+    /// The handle under which a plan can be submitted.
     pub handle: Option<String>,
-    /// What is asked of the calling agent.
-    pub asks: Option<Value>,
-    /// The plan as a DAG, where it was asked for by a name.
+    /// The plan request to the calling agent.
+    pub plan_request: Option<Value>,
+    /// The plan as a DAG, if it is to be saved.
     pub workflow: Option<Value>,
     /// Where it was saved, or why it was not.
     pub saved: Option<Value>,
 }
 
-impl Response {
-    pub(super) fn new(course: &Course, done: Vec<StepResult>, standing: Standing) -> Self {
+impl LoopResponse {
+    pub(super) fn new(course: &LoopState, done: Vec<StepResult>, status: LoopStatus) -> Self {
         let mut results = course.earlier.clone();
         results.extend(done);
         let mut context = course.context();
         let mut summary = None;
         for result in results.iter().filter(|result| result.error.is_none()) {
             let said = result.output.get("summary").and_then(Value::as_str);
-            if let (true, Some(said)) = (super::perform::is_summary(&result.tool), said) {
+            if let (true, Some(said)) = (super::run_plan::is_summary(&result.tool), said) {
                 summary = Some(said.to_owned());
             }
             context.insert(result.tool.clone(), result.output.clone());
             context.insert(result.id.clone(), result.output.clone());
         }
         Self {
-            standing,
+            status,
             context,
             results,
             plan: course.plan.clone(),
-            by: course.by,
-            matches: course.recalled.matches.clone(),
+            planner: course.by,
+            matches: course.memory.matches.clone(),
             summary,
             runs: course.runs.clone(),
             problems: course.problems.clone(),
             tokens: course.tokens,
             waiting: None,
             handle: None,
-            asks: None,
+            plan_request: None,
             workflow: course.workflow.clone(),
             saved: None,
         }
     }
 
-    pub(super) fn refused(course: &Course, wrong: Vec<String>) -> Self {
-        let mut response = Self::new(course, Vec::new(), Standing::Refused);
+    pub(super) fn rejected(course: &LoopState, wrong: Vec<String>) -> Self {
+        let mut response = Self::new(course, Vec::new(), LoopStatus::Refused);
         response.problems.extend(wrong);
         response
     }
@@ -208,7 +208,7 @@ impl Response {
         self
     }
 
-    pub(super) fn of(mut self, run: &RunId) -> Self {
+    pub(super) fn with_run(mut self, run: &RunId) -> Self {
         let run = Str::from(run.as_str());
         if !self.runs.contains(&run) {
             self.runs.push(run);
@@ -216,17 +216,17 @@ impl Response {
         self
     }
 
-    pub(super) fn waiting(mut self, waiting: Value) -> Self {
+    pub(super) fn with_pauses(mut self, waiting: Value) -> Self {
         self.waiting = Some(waiting);
         self
     }
 
-    /// Whether what was asked for was done.
+    /// Whether the request was fulfilled.
     pub fn success(&self) -> bool {
-        self.standing == Standing::Complete
+        self.status == LoopStatus::Complete
     }
 
-    /// The response as callers read it.
+    /// The response in the format for callers.
     pub fn to_value(&self) -> Value {
         let texts = |all: &[String]| Value::array(all.iter().map(|text| text.as_str().into()));
         let mut data = Map::new();
@@ -246,9 +246,9 @@ impl Response {
         }
         let mut told = Map::new();
         told.insert("success", self.success().into());
-        told.insert("status", self.standing.as_str().into());
+        told.insert("status", self.status.as_str().into());
         told.insert("data", data.into());
-        if let Some(by) = self.by {
+        if let Some(by) = self.planner {
             told.insert("planner", by.as_str().into());
         }
         if let Some(run) = self.runs.last() {
@@ -274,7 +274,7 @@ impl Response {
         if let Some(handle) = &self.handle {
             told.insert("handle", handle.as_str().into());
         }
-        if let Some(asks) = &self.asks {
+        if let Some(asks) = &self.plan_request {
             told.insert("plan_request", asks.clone());
         }
         told.into()

@@ -1,39 +1,38 @@
-//! A plan as a workflow of the library: the steps that did what was asked, under a name.
+//! Saves a plan as a workflow of the library: the steps that fulfilled the request, under a name.
 //!
-//! What is saved is what worked. A plan that took several attempts is saved as the steps of all of
-//! them that succeeded.
+//! Only what worked is saved. If several plans were needed, the successful steps of all of them are saved.
 
-use super::Terms;
-use super::check::summed_up;
-use super::course::Course;
-use super::perform::is_summary;
+use super::CallerContext;
+use super::check::summary_arguments;
 use super::response::StepResult;
+use super::run_plan::is_summary;
+use super::state::LoopState;
 use crate::engine::Engine;
 use crate::fault::Fault;
-use crate::library::{DESCRIPTION_CHARS_MAX, Name, Refusal, Save, Saver};
+use crate::library::{DESCRIPTION_CHARS_MAX, LibraryError, SaveRequest, Saver, WorkflowName};
 use std::collections::BTreeSet;
-use tramline_core::formats::tool_plan::{Plan, Planned};
+use tramline_core::formats::tool_plan::{PlannedStep, ToolPlan};
 use tramline_core::ids::ToolName;
 use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_core::{Map, Str, Value};
 
-/// Writes down in the course what a plan would be saved as. `runs` are its steps with their servers.
-pub(super) fn draft(course: &mut Course, runs: &Plan) {
+/// Records the workflow that a plan would be saved as. `runs` are its steps with fully qualified tool names.
+pub(super) fn draft_workflow(course: &mut LoopState, runs: &ToolPlan) {
     let Some(name) = course.request.save_as.clone() else {
         return;
     };
-    let mut whole = Plan {
-        steps: course.kept.clone(),
+    let mut whole = ToolPlan {
+        steps: course.saved_steps.clone(),
     };
     for step in &runs.steps {
         let planned = course.plan.steps.iter().find(|one| one.id == step.id);
         let args = planned.map_or_else(|| step.args.clone(), |planned| planned.args.clone());
-        let mut step = Planned {
+        let mut step = PlannedStep {
             args,
             ..step.clone()
         };
         if is_summary(&step.tool) {
-            step.args = summed_up(&step, course.request.last(), &[], &whole);
+            step.args = summary_arguments(&step, course.request.last_message(), &[], &whole);
         }
         whole.steps.push(step);
     }
@@ -44,8 +43,8 @@ pub(super) fn draft(course: &mut Course, runs: &Plan) {
     course.workflow = Some(dag.into());
 }
 
-/// Puts the steps of a plan that succeeded before those of the next one.
-pub(super) fn keep_done(course: &mut Course, results: &[StepResult]) {
+/// Puts the successful steps of a plan before those of the next one.
+pub(super) fn keep_successful_steps(course: &mut LoopState, results: &[StepResult]) {
     let tasks = course.workflow.as_ref().and_then(|dag| dag.get("tasks"));
     let drafted = tasks.and_then(Value::as_array).unwrap_or_default().iter();
     let did: BTreeSet<&str> = results
@@ -59,13 +58,13 @@ pub(super) fn keep_done(course: &mut Course, results: &[StepResult]) {
         let args = task.get("arguments").cloned().unwrap_or_default();
         let (id, tool) = (text("id")?, text("tool")?);
         did.contains(id.as_str())
-            .then_some(Planned { id, tool, args })
+            .then_some(PlannedStep { id, tool, args })
     };
-    course.kept = drafted.filter_map(step).collect();
+    course.saved_steps = drafted.filter_map(step).collect();
 }
 
-fn describe(course: &Course, plan: &Plan) -> String {
-    let said = course.request.last().trim();
+fn describe(course: &LoopState, plan: &ToolPlan) -> String {
+    let said = course.request.last_message().trim();
     if !said.is_empty() {
         return said.chars().take(DESCRIPTION_CHARS_MAX).collect();
     }
@@ -74,42 +73,45 @@ fn describe(course: &Course, plan: &Plan) -> String {
     says.chars().take(DESCRIPTION_CHARS_MAX).collect()
 }
 
-/// Why a plan could not be saved once it is done, if that is known before it begins.
-pub(super) async fn hindrance(engine: &Engine, course: &Course) -> Result<Option<String>, Fault> {
-    let (Some(name), Some(text)) = (&course.request.save_as, text(course)) else {
+/// Why a plan cannot be saved later, if that is known before it starts.
+pub(super) async fn save_obstacle(
+    engine: &Engine,
+    course: &LoopState,
+) -> Result<Option<String>, Fault> {
+    let (Some(name), Some(text)) = (&course.request.save_as, workflow_text(course)) else {
         return Ok(None);
     };
     match engine.library().get(name, None).await {
         Ok(saved) if saved.text == text.as_str() => Ok(None),
         Ok(saved) => {
             let (name, version) = (saved.name.clone(), saved.version);
-            let taken = Refusal::Taken { name, version };
+            let taken = LibraryError::NameTaken { name, version };
             Ok(Some(format!("`save_as`: {taken}")))
         }
-        Err(Refusal::NotFound { .. }) => Ok(None),
-        Err(Refusal::Store(fault)) => Err(fault.into()),
+        Err(LibraryError::NotFound { .. }) => Ok(None),
+        Err(LibraryError::Store(fault)) => Err(fault.into()),
         Err(other) => Ok(Some(format!("`save_as`: {other}"))),
     }
 }
 
-/// Saves what was done under the name that was asked for, and tells what came of that.
+/// Saves the plan under the requested name, and returns the result.
 pub(super) async fn save(
     engine: &Engine,
-    course: &Course,
+    course: &LoopState,
     results: &[StepResult],
-    terms: &Terms,
+    terms: &CallerContext,
 ) -> Option<Value> {
     let name = course.request.save_as.as_ref()?;
-    let text = text(course)?;
+    let text = workflow_text(course)?;
     let mut told = Map::new();
     told.insert("name", name.clone().into());
     let failed = results.iter().find(|result| result.error.is_some());
-    let kept = match (failed, Name::new(name)) {
+    let kept = match (failed, WorkflowName::new(name)) {
         (Some(failed), _) => Err(format!("step `{}` did not succeed", failed.id)),
         (None, Err(bad)) => Err(bad.to_string()),
         (None, Ok(name)) => {
             let description = course.workflow.as_ref()?.get("description");
-            let save = Save {
+            let save = SaveRequest {
                 name,
                 text: text.into(),
                 tool: None,
@@ -117,7 +119,7 @@ pub(super) async fn save(
                     .and_then(Value::as_str)
                     .unwrap_or_default()
                     .into(),
-                by: terms.by.clone().unwrap_or_else(|| "loop".into()),
+                by: terms.caller.clone().unwrap_or_else(|| "loop".into()),
                 operator: false,
                 saver: Saver::Caller(terms.owner.clone()),
                 force: false,
@@ -141,7 +143,7 @@ pub(super) async fn save(
     Some(told.into())
 }
 
-fn text(course: &Course) -> Option<String> {
+fn workflow_text(course: &LoopState) -> Option<String> {
     let dag = course.workflow.as_ref()?;
     Some(dag.to_json_pretty())
 }

@@ -1,36 +1,36 @@
-//! The JSON Schema that a model's plan must fit: the tools it was shown, each with its own arguments.
+//! The JSON Schema of a model's plan: the tools it was shown, each with its own arguments.
 //!
-//! Endpoints that keep to a schema as they speak can then neither make up a tool nor forget an
-//! argument. Only the plainest words of JSON Schema are used, since each of them knows others; what
-//! is said in more is checked when the plan is there.
+//! An endpoint that enforces a schema during generation can then neither invent a tool nor omit an argument. Only the
+//! basic keywords of JSON Schema are used, since endpoints support different subsets; everything else is checked when
+//! the plan arrives.
 
 use super::plan_request::STEPS_MAX;
 use crate::seams::Tool;
 use std::sync::Arc;
 use tramline_core::{Map, Value};
 
-/// Deeper schemas of arguments are left open.
+/// Deepest nesting of argument schemas, in levels. Deeper ones are left open.
 const DEPTH_MAX: usize = 6;
 
-/// The schema of a plan over these tools.
-pub(super) fn of_plan(tools: &[Arc<Tool>]) -> Value {
+/// The schema of a plan with these tools.
+pub(super) fn plan_schema(tools: &[Arc<Tool>]) -> Value {
     let steps = Value::array(tools.iter().map(|tool| {
         let name = Value::array([tool.name.to_string().into()]);
         let name = Value::object([("type", "string".into()), ("enum", name)]);
         let id = Value::object([("type", "string".into())]);
-        let args = plain(&tool.input_schema, 0).filter(|args| is(args, "object"));
+        let args = simplify(&tool.input_schema, 0).filter(|args| has_type(args, "object"));
         let args = args.unwrap_or_else(|| Value::object([("type", "object".into())]));
-        closed([("id", id), ("tool", name), ("args", args)])
+        closed_object([("id", id), ("tool", name), ("args", args)])
     }));
     let mut list = Map::new();
     list.insert("type", "array".into());
     list.insert("maxItems", STEPS_MAX.into());
     list.insert("items", Value::object([("anyOf", steps)]));
-    closed([("plan", list.into())])
+    closed_object([("plan", list.into())])
 }
 
-/// An object with these fields and no others.
-fn closed<const N: usize>(fields: [(&'static str, Value); N]) -> Value {
+/// An object with exactly these fields.
+fn closed_object<const N: usize>(fields: [(&'static str, Value); N]) -> Value {
     let names = Value::array(fields.iter().map(|(name, _)| (*name).into()));
     let mut schema = Map::new();
     schema.insert("type", "object".into());
@@ -40,12 +40,12 @@ fn closed<const N: usize>(fields: [(&'static str, Value); N]) -> Value {
     schema.into()
 }
 
-fn is(schema: &Value, kind: &str) -> bool {
+fn has_type(schema: &Value, kind: &str) -> bool {
     schema.get("type").and_then(Value::as_str) == Some(kind)
 }
 
-/// A schema in plain words; nothing where it has none.
-fn plain(schema: &Value, depth: usize) -> Option<Value> {
+/// A schema reduced to basic keywords; `None` if that is not possible.
+fn simplify(schema: &Value, depth: usize) -> Option<Value> {
     let kind = schema.get("type").and_then(Value::as_str)?;
     if depth > DEPTH_MAX || schema.get("$ref").is_some() {
         return None;
@@ -61,18 +61,18 @@ fn plain(schema: &Value, depth: usize) -> Option<Value> {
         "array" => {
             let items = schema
                 .get("items")
-                .and_then(|items| or_reference(items, depth));
+                .and_then(|items| simplify_or_reference(items, depth));
             if let Some(items) = items {
                 said.insert("items", items);
             }
         }
-        "object" => object(schema, depth, &mut said),
+        "object" => simplify_object(schema, depth, &mut said),
         _ => {}
     }
     Some(said.into())
 }
 
-fn object(schema: &Value, depth: usize, said: &mut Map) {
+fn simplify_object(schema: &Value, depth: usize, said: &mut Map) {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return;
     };
@@ -82,7 +82,7 @@ fn object(schema: &Value, depth: usize, said: &mut Map) {
         Value::object([("anyOf", Value::array(kinds))])
     };
     let fields = properties.iter().map(|(name, field)| {
-        let field = or_reference(field, depth).unwrap_or_else(open);
+        let field = simplify_or_reference(field, depth).unwrap_or_else(open);
         (name.clone(), field)
     });
     said.insert("properties", Value::object(fields));
@@ -90,15 +90,15 @@ fn object(schema: &Value, depth: usize, said: &mut Map) {
         said.insert("required", required.clone());
     }
     let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
-    // Where nobody says that more may come, what is told is all there is.
+    // If the schema does not mention additional properties, none are allowed.
     let more = schema.get("additionalProperties").is_some() && !closed;
     said.insert("additionalProperties", more.into());
 }
 
-/// A schema in plain words, or a text in its place: what an earlier step gives is written as one.
-fn or_reference(schema: &Value, depth: usize) -> Option<Value> {
-    let said = plain(schema, depth + 1)?;
-    if is(&said, "string") && said.get("enum").is_none() {
+/// A reduced schema, or a string in its place: references to earlier steps are strings.
+fn simplify_or_reference(schema: &Value, depth: usize) -> Option<Value> {
+    let said = simplify(schema, depth + 1)?;
+    if has_type(&said, "string") && said.get("enum").is_none() {
         return Some(said);
     }
     let text = Value::object([("type", "string".into())]);

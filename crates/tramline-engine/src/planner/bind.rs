@@ -1,14 +1,14 @@
-//! Arguments that the wish says as they are, by kind: a path is not SQL, and an address is not a name.
+//! Binds literals of the request to arguments by kind: a path is not SQL, and a URL is not a name.
 
-use super::literals::{Kind, Literal};
-use super::words;
+use super::literals::{Literal, LiteralKind};
+use super::text;
 use crate::long_work::long_work;
 use crate::seams::Tool;
 use tramline_core::Value;
 use tramline_core::schema::Checker;
 
-/// Words of names of arguments that hold a path, and how longer ones end.
-const PATHS: [&str; 8] = [
+/// Words in the names of arguments that hold a path. `PATH_ENDS` lists suffixes of compound names.
+const PATH_WORDS: [&str; 8] = [
     "dirs",
     "directory",
     "directories",
@@ -18,16 +18,16 @@ const PATHS: [&str; 8] = [
     "roots",
     "cwd",
 ];
-const PATH_ENDS: [&str; 7] = ["path", "paths", "file", "files", "dir", "folder", "folders"];
-/// Words that end the same and are something else.
-const OTHER_ENDS: [&str; 5] = ["profile", "profiles", "xpath", "jsonpath", "curl"];
-/// Last words of names of arguments that hold what is written.
-const PROSE: [&str; 10] = [
+const PATH_SUFFIXES: [&str; 7] = ["path", "paths", "file", "files", "dir", "folder", "folders"];
+/// Words with one of these suffixes that are not paths or URLs.
+const SUFFIX_EXCEPTIONS: [&str; 5] = ["profile", "profiles", "xpath", "jsonpath", "curl"];
+/// Last words of the names of arguments that hold prose.
+const PROSE_WORDS: [&str; 10] = [
     "text", "body", "content", "contents", "message", "subject", "title", "caption", "comment",
     "note",
 ];
-/// Last words of names that hold something about a file, an address or a page, and not it itself.
-const TRAITS: [&str; 12] = [
+/// Last words of the names of arguments that hold a property of a file, a URL or a page instead of the thing itself.
+const PROPERTY_WORDS: [&str; 12] = [
     "type",
     "id",
     "size",
@@ -41,8 +41,8 @@ const TRAITS: [&str; 12] = [
     "password",
     "description",
 ];
-/// Last words of names of arguments that hold somebody.
-const PERSONS: [&str; 9] = [
+/// Last words of the names of arguments that hold a person.
+const PERSON_WORDS: [&str; 9] = [
     "to",
     "cc",
     "bcc",
@@ -54,119 +54,126 @@ const PERSONS: [&str; 9] = [
     "addressee",
 ];
 
-/// What an argument holds, as its name, description and schema say.
+/// What an argument holds, according to its name, description and schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holds {
+enum ArgumentKind {
     Path,
     Url,
     Sql,
     Email,
-    /// Somebody: an address, or a name in quotes.
+    /// A person: an email address, or a quoted name.
     Person,
-    Whole,
+    Integer,
     Number,
-    Truth,
+    Boolean,
     Text,
-    /// What is written to somebody, and never an address alone.
+    /// Prose addressed to a person; never a bare email address.
     Prose,
-    /// Nothing that can be said in a word.
+    /// Not a scalar that a request can contain literally.
     Other,
 }
 
-/// Takes the first literal that an argument can be.
-pub(super) fn take(
+/// Takes the first literal that an argument accepts.
+pub(super) fn take_literal(
     literals: &mut Vec<Literal>,
     tool: &Tool,
     name: &str,
     about: &Value,
 ) -> Option<Value> {
-    let kinds = kinds(holds(tool, name, about));
-    let fits =
-        |literal: &Literal, kind: Kind| literal.kind == kind && allows(about, &literal.value);
+    let kinds = accepted_literals(argument_kind(tool, name, about));
+    let fits = |literal: &Literal, kind: LiteralKind| {
+        literal.kind == kind && accepts(about, &literal.value)
+    };
     let at = kinds
         .iter()
         .find_map(|kind| literals.iter().position(|literal| fits(literal, *kind)))?;
     Some(literals.remove(at).value)
 }
 
-/// Whether a value is what an argument's own schema allows.
-pub(super) fn allows(about: &Value, value: &Value) -> bool {
+/// Whether the argument's schema accepts the value.
+pub(super) fn accepts(about: &Value, value: &Value) -> bool {
     match Checker::new(about) {
-        Ok(checker) => checker.check_by(value, long_work).is_ok(),
-        // A schema that cannot be read allows what its server will say.
+        Ok(checker) => checker.check_with(value, long_work).is_ok(),
+        // If the schema cannot be compiled, the server decides.
         Err(_) => true,
     }
 }
 
-/// What can be taken for an argument, best first.
-fn kinds(holds: Holds) -> &'static [Kind] {
+/// The kinds of literals that an argument accepts, best first.
+fn accepted_literals(holds: ArgumentKind) -> &'static [LiteralKind] {
     match holds {
-        Holds::Path => &[Kind::Path, Kind::QuotedPath, Kind::Quoted],
-        Holds::Url => &[Kind::Url, Kind::QuotedUrl],
-        Holds::Sql => &[Kind::Sql],
-        Holds::Email => &[Kind::Email],
-        Holds::Person => &[Kind::Email, Kind::Quoted],
-        Holds::Whole => &[Kind::Whole],
-        Holds::Number => &[Kind::Whole, Kind::Fraction],
-        Holds::Truth => &[Kind::Truth],
-        Holds::Text => &[Kind::Quoted, Kind::Email],
-        Holds::Prose => &[Kind::Quoted],
-        Holds::Other => &[],
+        ArgumentKind::Path => &[
+            LiteralKind::Path,
+            LiteralKind::QuotedPath,
+            LiteralKind::Quoted,
+        ],
+        ArgumentKind::Url => &[LiteralKind::Url, LiteralKind::QuotedUrl],
+        ArgumentKind::Sql => &[LiteralKind::Sql],
+        ArgumentKind::Email => &[LiteralKind::Email],
+        ArgumentKind::Person => &[LiteralKind::Email, LiteralKind::Quoted],
+        ArgumentKind::Integer => &[LiteralKind::Integer],
+        ArgumentKind::Number => &[LiteralKind::Integer, LiteralKind::Float],
+        ArgumentKind::Boolean => &[LiteralKind::Boolean],
+        ArgumentKind::Text => &[LiteralKind::Quoted, LiteralKind::Email],
+        ArgumentKind::Prose => &[LiteralKind::Quoted],
+        ArgumentKind::Other => &[],
     }
 }
 
-fn holds(tool: &Tool, name: &str, about: &Value) -> Holds {
+fn argument_kind(tool: &Tool, name: &str, about: &Value) -> ArgumentKind {
     let text = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
     match text("type") {
-        "integer" => return Holds::Whole,
-        "number" => return Holds::Number,
-        "boolean" => return Holds::Truth,
+        "integer" => return ArgumentKind::Integer,
+        "number" => return ArgumentKind::Number,
+        "boolean" => return ArgumentKind::Boolean,
         "string" => {}
         "" if about.get("anyOf").is_none() && about.get("oneOf").is_none() => {}
-        _ => return Holds::Other,
+        _ => return ArgumentKind::Other,
     }
     match text("format") {
-        "uri" | "url" | "uri-reference" | "iri" => return Holds::Url,
-        "email" | "idn-email" => return Holds::Email,
+        "uri" | "url" | "uri-reference" | "iri" => return ArgumentKind::Url,
+        "email" | "idn-email" => return ArgumentKind::Email,
         _ => {}
     }
-    by_words(tool, name, &text("description").to_lowercase())
+    kind_by_name(tool, name, &text("description").to_lowercase())
 }
 
-/// What an argument holds, as the words of its name and its description say.
-fn by_words(tool: &Tool, name: &str, says: &str) -> Holds {
-    let words = words::split(name);
+/// What an argument holds, judged by its name and description.
+fn kind_by_name(tool: &Tool, name: &str, says: &str) -> ArgumentKind {
+    let words = text::split_words(name);
     let named = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let ends = |endings: &[&str]| {
         let ends = |word: &String| endings.iter().any(|ending| word.ends_with(ending));
-        words.iter().any(ends) && !named(&OTHER_ENDS)
+        words.iter().any(ends) && !named(&SUFFIX_EXCEPTIONS)
     };
-    // `file_content` holds no path, and `email_body` no address: the last word says what it is.
+    // `file_content` does not hold a path, nor `email_body` an address: the last word decides.
     let last = words.last().map(String::as_str).unwrap_or_default();
-    let of_it = PROSE.contains(&last) || TRAITS.contains(&last);
+    let of_it = PROSE_WORDS.contains(&last) || PROPERTY_WORDS.contains(&last);
     let said = |phrases: &[&str]| phrases.iter().any(|phrase| says.contains(phrase));
     match () {
-        () if ends(&["sql"]) || speaks_of_sql(says) => Holds::Sql,
-        () if named(&["query", "statement"]) && is_of_sql(tool) => Holds::Sql,
-        () if PROSE.contains(&last) => Holds::Prose,
-        () if of_it => Holds::Text,
-        () if ends(&["url", "urls", "uri", "uris"]) || named(&["href"]) => Holds::Url,
-        () if ends(&PATH_ENDS) || named(&PATHS) => Holds::Path,
-        () if named(&["email", "emails"]) || name.eq_ignore_ascii_case("mail_to") => Holds::Email,
-        () if said(&["path to", "path of", "directory path"]) => Holds::Path,
-        () if said(&["email address", "e-mail address"]) => Holds::Email,
-        () if PERSONS.contains(&last) => Holds::Person,
-        () => Holds::Text,
+        () if ends(&["sql"]) || mentions_sql(says) => ArgumentKind::Sql,
+        () if named(&["query", "statement"]) && takes_sql(tool) => ArgumentKind::Sql,
+        () if PROSE_WORDS.contains(&last) => ArgumentKind::Prose,
+        () if of_it => ArgumentKind::Text,
+        () if ends(&["url", "urls", "uri", "uris"]) || named(&["href"]) => ArgumentKind::Url,
+        () if ends(&PATH_SUFFIXES) || named(&PATH_WORDS) => ArgumentKind::Path,
+        () if named(&["email", "emails"]) || name.eq_ignore_ascii_case("mail_to") => {
+            ArgumentKind::Email
+        }
+        () if said(&["path to", "path of", "directory path"]) => ArgumentKind::Path,
+        () if said(&["email address", "e-mail address"]) => ArgumentKind::Email,
+        () if PERSON_WORDS.contains(&last) => ArgumentKind::Person,
+        () => ArgumentKind::Text,
     }
 }
 
-fn speaks_of_sql(text: &str) -> bool {
+fn mentions_sql(text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric())
         .any(|word| word == "sql")
 }
 
-/// Whether a tool takes SQL, as its own words say.
-fn is_of_sql(tool: &Tool) -> bool {
+/// Whether a tool takes SQL, judged by its name, server and description.
+fn takes_sql(tool: &Tool) -> bool {
     let says = tool
         .description
         .as_deref()
@@ -190,9 +197,9 @@ mod tests {
             description: None,
             input_schema: Value::Null,
             output_schema: None,
-            hints: crate::seams::Hints::default(),
+            hints: crate::seams::ToolHints::default(),
         };
-        let value = take(&mut literals::of(wish), &tool, name, &about)?;
+        let value = take_literal(&mut literals::parse_literals(wish), &tool, name, &about)?;
         Some(
             value
                 .as_str()

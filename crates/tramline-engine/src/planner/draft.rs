@@ -1,85 +1,86 @@
-//! The tasks of a plan before they are told: with their arguments, what gives those, and what had to be
-//! added for that.
+//! Draft tasks of a plan: their arguments, the source of each argument, and the tasks added to provide missing ones.
 
-use super::bind::{allows, take};
-use super::fields::{self, Fit, Part, Wanted};
+use super::bind::{accepts, take_literal};
+use super::context::{PlanContext, ToolIx};
+use super::features::ScoredPlan;
+use super::fields::{self, FieldFit, OpenArgument, OutputField};
 use super::literals::{self, Literal};
-use super::scene::{Place, Scene};
-use super::signs::Weighed;
-use super::{Ask, words};
+use super::{PlanInput, text};
 use crate::seams::Tool;
-use crate::search::said;
+use crate::search::stemmed_words;
 use std::cell::OnceCell;
 use std::sync::Arc;
 use tramline_core::{Map, Str, Value};
 
-/// So many tasks a plan has at most, those included that are added for what others need.
+/// Most tasks in a plan, including those added to provide arguments.
 const TASKS_MAX: usize = 32;
-/// What an added task needs is filled by adding again, so many deep.
+/// How many levels of tasks may be added to provide the arguments of added tasks.
 const DEPTH_MAX: usize = 2;
-/// So many tools are looked through for one that gives an argument.
+/// Most tools searched for one that provides an argument.
 const SEARCHED_MAX: usize = 1_000;
 
 /// A task that is being planned.
-pub(super) struct Draft {
+pub(super) struct DraftTask {
     pub(super) tool: Arc<Tool>,
-    pub(super) place: Option<Place>,
-    /// The clause that it is for.
+    pub(super) candidate: Option<ToolIx>,
+    /// The index of the clause it covers.
     pub(super) clause: usize,
-    /// For which task it was added, and which argument.
+    /// The task and the argument it was added for.
     pub(super) needed_by: Option<(usize, Str)>,
     pub(super) arguments: Map,
-    /// What comes from where: the argument, the giver and the part of what it gives.
-    pub(super) feeds: Vec<(Str, Giver, String, Fit)>,
+    /// Arguments taken from outputs: the argument, its source and the path in the source's output.
+    pub(super) inputs: Vec<(Str, ArgumentSource, String, FieldFit)>,
     pub(super) missing: Vec<(Str, Option<Str>)>,
     depth: usize,
 }
 
-/// Who gives an argument.
+/// The source of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Giver {
-    /// Another task of the plan, by its place in it.
+pub(super) enum ArgumentSource {
+    /// Another task of the plan, by index.
     Task(usize),
-    /// A task that is done.
+    /// A completed task.
     Done(Str),
 }
 
-struct Table<'a> {
-    ask: &'a Ask<'a>,
-    drafts: Vec<Draft>,
-    /// By clause, the literals that nobody has taken.
+struct DraftBuilder<'a> {
+    ask: &'a PlanInput<'a>,
+    drafts: Vec<DraftTask>,
+    /// By clause, the literals that are not used yet.
     literals: Vec<Vec<Literal>>,
-    /// By draft, what its tool gives.
-    parts: Vec<Vec<Part>>,
-    done: Vec<(Str, Str, Vec<Part>)>,
-    all_givers: OnceCell<Vec<Arc<Tool>>>,
+    /// By draft, the fields of its tool's output.
+    parts: Vec<Vec<OutputField>>,
+    done: Vec<(Str, Str, Vec<OutputField>)>,
+    tools_with_output: OnceCell<Vec<Arc<Tool>>>,
 }
 
-impl Draft {
-    /// The tasks of a plan in an order in which what gives comes before what is given to.
-    pub(super) fn all(
-        ask: &Ask<'_>,
-        scene: &Scene<'_>,
-        picked: &Weighed,
+impl DraftTask {
+    /// The tasks of a plan, sources before the tasks that use them.
+    pub(super) fn build_all(
+        ask: &PlanInput<'_>,
+        scene: &PlanContext<'_>,
+        picked: &ScoredPlan,
         by_words: bool,
     ) -> Vec<Self> {
-        let clauses = &ask.found.clauses;
-        let pool = clauses.iter().map(|clause| literals::of(&clause.text));
-        let done = ask.done.iter();
+        let clauses = &ask.search.clauses;
+        let pool = clauses
+            .iter()
+            .map(|clause| literals::parse_literals(&clause.text));
+        let done = ask.completed.iter();
         let done = done.map(|one| {
             (
                 one.id.clone(),
                 one.tool.clone(),
-                fields::of_value(&one.output),
+                fields::fields_of_value(&one.output),
             )
         });
-        let mut table = Table {
+        let mut table = DraftBuilder {
             ask,
             drafts: Vec::new(),
             literals: pool.collect(),
             parts: Vec::new(),
             done: done.collect(),
-            all_givers: OnceCell::new(),
+            tools_with_output: OnceCell::new(),
         };
         let met: Vec<usize> = (0..clauses.len())
             .filter(|at| clauses[*at].best.is_some())
@@ -88,7 +89,7 @@ impl Draft {
             let own = met.get(nth).copied().filter(|_| by_words);
             let clause = own.unwrap_or_else(|| nearest_clause(ask, scene, *place));
             table.add(
-                Arc::clone(&scene.seen(*place).tool),
+                Arc::clone(&scene.candidate(*place).tool),
                 Some(*place),
                 clause,
                 None,
@@ -100,14 +101,14 @@ impl Draft {
             table.bind(at, scene);
             at += 1;
         }
-        in_order(table.drafts)
+        topological_order(table.drafts)
     }
 }
 
-/// The clause that speaks most of a tool.
-fn nearest_clause(ask: &Ask<'_>, scene: &Scene<'_>, place: Place) -> usize {
-    let wish = said(ask.wish);
-    let pulls = &scene.seen(place).pulls;
+/// The clause whose words match a tool best.
+fn nearest_clause(ask: &PlanInput<'_>, scene: &PlanContext<'_>, place: ToolIx) -> usize {
+    let wish = stemmed_words(ask.request);
+    let pulls = &scene.candidate(place).term_weights;
     let score = |words: &[String]| -> f64 {
         let each = wish
             .iter()
@@ -116,7 +117,7 @@ fn nearest_clause(ask: &Ask<'_>, scene: &Scene<'_>, place: Place) -> usize {
         each.map(|(_, pull)| pull).sum()
     };
     let mut best = (0, f64::MIN);
-    for (at, clause) in ask.found.clauses.iter().enumerate() {
+    for (at, clause) in ask.search.clauses.iter().enumerate() {
         let score = score(&clause.words);
         if score > best.1 {
             best = (at, score);
@@ -125,32 +126,32 @@ fn nearest_clause(ask: &Ask<'_>, scene: &Scene<'_>, place: Place) -> usize {
     best.0
 }
 
-impl Table<'_> {
+impl DraftBuilder<'_> {
     fn add(
         &mut self,
         tool: Arc<Tool>,
-        place: Option<Place>,
+        place: Option<ToolIx>,
         clause: usize,
         needed_by: Option<(usize, Str)>,
         depth: usize,
     ) {
         let schema = tool.output_schema.as_ref();
         self.parts
-            .push(schema.map(fields::of_schema).unwrap_or_default());
-        self.drafts.push(Draft {
+            .push(schema.map(fields::fields_of_schema).unwrap_or_default());
+        self.drafts.push(DraftTask {
             tool,
-            place,
+            candidate: place,
             clause,
             needed_by,
             arguments: Map::new(),
-            feeds: Vec::new(),
+            inputs: Vec::new(),
             missing: Vec::new(),
             depth,
         });
     }
 
-    /// Finds what a task's arguments are.
-    fn bind(&mut self, at: usize, scene: &Scene<'_>) {
+    /// Finds the values of a task's arguments.
+    fn bind(&mut self, at: usize, scene: &PlanContext<'_>) {
         let tool = Arc::clone(&self.drafts[at].tool);
         let schema = &tool.input_schema;
         let required = schema
@@ -162,59 +163,71 @@ impl Table<'_> {
         let all = properties.into_iter().flat_map(Map::iter);
         let (needed, others): (Vec<_>, Vec<_>) = all.partition(|(name, _)| is_required(name));
         for (name, about) in needed {
-            let known = self.known(name, about);
-            if let Some(value) = known.or_else(|| self.literal(at, name, about)) {
+            let known = self.context_value(name, about);
+            if let Some(value) = known.or_else(|| self.take_literal(at, name, about)) {
                 self.drafts[at].arguments.insert(name.clone(), value);
                 continue;
             }
-            let wanted = Wanted::new(name, about, &tool);
-            if !self.feed(at, &wanted) && !self.fill(at, &wanted, scene) {
+            let wanted = OpenArgument::new(name, about, &tool);
+            if !self.bind_output(at, &wanted) && !self.add_source(at, &wanted, scene) {
                 let says = about.get("description").and_then(Value::as_str);
                 self.drafts[at]
                     .missing
                     .push((name.clone(), says.map(Into::into)));
             }
         }
-        let clause = self.ask.found.clauses.get(self.drafts[at].clause);
+        let clause = self.ask.search.clauses.get(self.drafts[at].clause);
         let spoken = clause
-            .map(|clause| words::all(&clause.text))
+            .map(|clause| text::stems(&clause.text))
             .unwrap_or_default();
         for (name, about) in others {
-            if spoken.contains(&words::stem(name))
-                && let Some(value) = self.literal(at, name, about)
+            if spoken.contains(&text::stem(name))
+                && let Some(value) = self.take_literal(at, name, about)
             {
                 self.drafts[at].arguments.insert(name.clone(), value);
             }
         }
     }
 
-    /// What the context has under an argument's name, if that is what the argument allows.
-    fn known(&self, name: &str, about: &Value) -> Option<Value> {
+    /// The context's value for an argument, if the argument accepts it.
+    fn context_value(&self, name: &str, about: &Value) -> Option<Value> {
         let value = self.ask.context?.get(name)?;
-        allows(about, value).then(|| value.clone())
+        accepts(about, value).then(|| value.clone())
     }
 
-    fn literal(&mut self, at: usize, name: &str, about: &Value) -> Option<Value> {
+    fn take_literal(&mut self, at: usize, name: &str, about: &Value) -> Option<Value> {
         let draft = &self.drafts[at];
         let left = self.literals.get_mut(draft.clause)?;
-        take(left, &draft.tool, name, about)
+        take_literal(left, &draft.tool, name, about)
     }
 
-    /// Takes an argument from what is done or what other tasks give.
-    fn feed(&mut self, at: usize, wanted: &Wanted<'_>) -> bool {
+    /// Takes an argument from a completed task or another task of the plan.
+    fn bind_output(&mut self, at: usize, wanted: &OpenArgument<'_>) -> bool {
         let of_done = self.done.iter().filter_map(|(id, tool, parts)| {
-            let (part, fit) = fields::best(wanted, parts, tool)?;
-            Some((fit, true, Giver::Done(id.clone()), part.path.clone()))
+            let (part, fit) = fields::best_field(wanted, parts, tool)?;
+            Some((
+                fit,
+                true,
+                ArgumentSource::Done(id.clone()),
+                part.path.clone(),
+            ))
         });
         let of_tasks = (0..self.drafts.len())
             .filter(|giver| *giver != at)
             .filter_map(|giver| {
                 let given = &self.drafts[giver].tool.name.tool;
-                let (part, fit) = fields::best(wanted, &self.parts[giver], given)?;
-                // What comes later gives only what is surely meant, and never in a circle.
-                let allowed = giver < at || fit == Fit::Strong;
-                let may = allowed && !self.needs(giver, at);
-                may.then(|| (fit, giver < at, Giver::Task(giver), part.path.clone()))
+                let (part, fit) = fields::best_field(wanted, &self.parts[giver], given)?;
+                // A later task is used only if its field fits strongly, and never in a cycle.
+                let allowed = giver < at || fit == FieldFit::Strong;
+                let may = allowed && !self.depends_on(giver, at);
+                may.then(|| {
+                    (
+                        fit,
+                        giver < at,
+                        ArgumentSource::Task(giver),
+                        part.path.clone(),
+                    )
+                })
             });
         let best = of_done
             .chain(of_tasks)
@@ -223,13 +236,13 @@ impl Table<'_> {
             return false;
         };
         self.drafts[at]
-            .feeds
+            .inputs
             .push((wanted.name.into(), giver, path, fit));
         true
     }
 
-    /// Whether one task gets something from another, however far.
-    fn needs(&self, one: usize, other: usize) -> bool {
+    /// Whether one task depends on another, directly or indirectly.
+    fn depends_on(&self, one: usize, other: usize) -> bool {
         let mut open = vec![one];
         let mut seen = vec![false; self.drafts.len()];
         while let Some(at) = open.pop() {
@@ -237,40 +250,45 @@ impl Table<'_> {
                 return true;
             }
             if !std::mem::replace(&mut seen[at], true) {
-                let givers = self.drafts[at].feeds.iter();
+                let givers = self.drafts[at].inputs.iter();
                 open.extend(givers.filter_map(|(_, giver, ..)| match giver {
-                    Giver::Task(giver) => Some(*giver),
-                    Giver::Done(_) => None,
+                    ArgumentSource::Task(giver) => Some(*giver),
+                    ArgumentSource::Done(_) => None,
                 }));
             }
         }
         false
     }
 
-    /// Adds a task that gives an argument, if one surely does and all that it needs itself can be had.
-    fn fill(&mut self, at: usize, wanted: &Wanted<'_>, scene: &Scene<'_>) -> bool {
+    /// Adds a task that provides an argument, if a tool surely does and its own required arguments have values.
+    fn add_source(
+        &mut self,
+        at: usize,
+        wanted: &OpenArgument<'_>,
+        scene: &PlanContext<'_>,
+    ) -> bool {
         let depth = self.drafts[at].depth + 1;
         if depth > DEPTH_MAX || self.drafts.len() >= TASKS_MAX {
             return false;
         }
-        let found = self.ask.found.tools.iter().map(|(tool, _)| tool);
+        let found = self.ask.search.tools.iter().map(|(tool, _)| tool);
         let seen = scene.tools.iter().map(|seen| &seen.tool);
         let near: Vec<Arc<Tool>> = seen.chain(found).cloned().collect();
-        let mut givers = self.givers(at, wanted, &near);
+        let mut givers = self.find_sources(at, wanted, &near);
         if givers.is_empty() {
             let may_give = |tool: &&Arc<Tool>| {
                 let schema = tool.output_schema.as_ref();
-                schema.is_some_and(|schema| wanted.may_be_in(schema))
+                schema.is_some_and(|schema| wanted.may_match(schema))
             };
-            let all = self.all_givers().iter().filter(may_give);
+            let all = self.tools_with_output().iter().filter(may_give);
             let all: Vec<Arc<Tool>> = all.take(SEARCHED_MAX).cloned().collect();
-            givers = self.givers(at, wanted, &all);
-            // Which of several is meant nothing tells.
+            givers = self.find_sources(at, wanted, &all);
+            // Nothing shows which of several tools is meant.
             givers.truncate(if givers.len() == 1 { 1 } else { 0 });
         }
         let score = |tool: &Tool| {
-            let seen = scene.find(tool).map(|place| scene.seen(place));
-            seen.map_or(0.0, |seen| seen.vote + seen.found)
+            let seen = scene.find(tool).map(|place| scene.candidate(place));
+            seen.map_or(0.0, |seen| seen.vote + seen.search_score)
         };
         givers.sort_by(|(a, _), (b, _)| score(b).total_cmp(&score(a)));
         let Some((tool, path)) = givers.into_iter().next() else {
@@ -279,39 +297,45 @@ impl Table<'_> {
         let (giver, clause) = (self.drafts.len(), self.drafts[at].clause);
         let place = scene.find(&tool);
         self.add(tool, place, clause, Some((at, wanted.name.into())), depth);
-        let feed = (wanted.name.into(), Giver::Task(giver), path, Fit::Strong);
-        self.drafts[at].feeds.push(feed);
+        let feed = (
+            wanted.name.into(),
+            ArgumentSource::Task(giver),
+            path,
+            FieldFit::Strong,
+        );
+        self.drafts[at].inputs.push(feed);
         true
     }
 
-    /// Every tool that says what it gives, by name: looked up once, however many arguments are open.
-    fn all_givers(&self) -> &[Arc<Tool>] {
-        self.all_givers.get_or_init(|| {
-            let mut all = (self.ask.everything)();
+    /// Every tool with an output schema, by name. Loaded once, however many arguments are missing.
+    fn tools_with_output(&self) -> &[Arc<Tool>] {
+        self.tools_with_output.get_or_init(|| {
+            let mut all = (self.ask.all_tools)();
             all.retain(|tool| tool.output_schema.is_some());
             all.sort_by(|a, b| a.name.cmp(&b.name));
             all
         })
     }
 
-    /// The tools that surely give an argument and can be called, each with the part that it is.
-    fn givers(
+    /// The tools that surely provide an argument and can be called, each with the path of the field.
+    fn find_sources(
         &self,
         at: usize,
-        wanted: &Wanted<'_>,
+        wanted: &OpenArgument<'_>,
         tools: &[Arc<Tool>],
     ) -> Vec<(Arc<Tool>, String)> {
         let gives = |tool: &Arc<Tool>| {
             let used = self.drafts.iter().any(|draft| draft.tool.name == tool.name);
-            let parts = fields::of_schema(tool.output_schema.as_ref().filter(|_| !used)?);
-            let (part, fit) = fields::best(wanted, &parts, &tool.name.tool)?;
-            let can = fit == Fit::Strong && self.can_be_called(tool, self.drafts[at].clause);
+            let parts = fields::fields_of_schema(tool.output_schema.as_ref().filter(|_| !used)?);
+            let (part, fit) = fields::best_field(wanted, &parts, &tool.name.tool)?;
+            let can = fit == FieldFit::Strong && self.can_be_called(tool, self.drafts[at].clause);
             can.then(|| (Arc::clone(tool), part.path.clone()))
         };
         tools.iter().filter_map(gives).collect()
     }
 
-    /// Whether what a tool needs is said somewhere: nothing is added that leaves more open than it closes.
+    /// Whether every required argument of a tool has a source: adding it must not leave more arguments open than it
+    /// fills.
     fn can_be_called(&self, tool: &Tool, clause: usize) -> bool {
         let schema = &tool.input_schema;
         let required = schema
@@ -322,11 +346,13 @@ impl Table<'_> {
         required.iter().filter_map(Value::as_str).all(|name| {
             let about = schema.get("properties").and_then(|all| all.get(name));
             let about = about.cloned().unwrap_or_default();
-            let known = self.known(name, &about).is_some();
-            let wanted = Wanted::new(name, &about, tool);
-            let given = |parts: &[Part], giver: &str| fields::best(&wanted, parts, giver).is_some();
+            let known = self.context_value(name, &about).is_some();
+            let wanted = OpenArgument::new(name, &about, tool);
+            let given = |parts: &[OutputField], giver: &str| {
+                fields::best_field(&wanted, parts, giver).is_some()
+            };
             known
-                || take(&mut left, tool, name, &about).is_some()
+                || take_literal(&mut left, tool, name, &about).is_some()
                 || self
                     .done
                     .iter()
@@ -340,17 +366,17 @@ impl Table<'_> {
     }
 }
 
-/// What gives before what is given to; otherwise the order stays, and what was added stands right before
-/// what it was added for.
-fn in_order(drafts: Vec<Draft>) -> Vec<Draft> {
+/// Sources before the tasks that use them. Otherwise the order is kept, and an added task comes directly before the
+/// task it was added for.
+fn topological_order(drafts: Vec<DraftTask>) -> Vec<DraftTask> {
     let mut order: Vec<usize> = Vec::new();
-    fn visit(at: usize, drafts: &[Draft], order: &mut Vec<usize>, open: &mut Vec<usize>) {
+    fn visit(at: usize, drafts: &[DraftTask], order: &mut Vec<usize>, open: &mut Vec<usize>) {
         if order.contains(&at) || open.contains(&at) {
             return;
         }
         open.push(at);
-        for (_, giver, ..) in &drafts[at].feeds {
-            if let Giver::Task(giver) = giver {
+        for (_, giver, ..) in &drafts[at].inputs {
+            if let ArgumentSource::Task(giver) = giver {
                 visit(*giver, drafts, order, open);
             }
         }
@@ -361,16 +387,16 @@ fn in_order(drafts: Vec<Draft>) -> Vec<Draft> {
         visit(at, &drafts, &mut order, &mut Vec::new());
     }
     let place = |old: usize| order.iter().position(|at| *at == old).unwrap_or(old);
-    let mut moved: Vec<(usize, Draft)> = drafts
+    let mut moved: Vec<(usize, DraftTask)> = drafts
         .into_iter()
         .enumerate()
         .map(|(at, draft)| (place(at), draft))
         .collect();
     moved.sort_by_key(|(at, _)| *at);
-    let mut all: Vec<Draft> = moved.into_iter().map(|(_, draft)| draft).collect();
+    let mut all: Vec<DraftTask> = moved.into_iter().map(|(_, draft)| draft).collect();
     for draft in &mut all {
-        for (_, giver, ..) in &mut draft.feeds {
-            if let Giver::Task(giver) = giver {
+        for (_, giver, ..) in &mut draft.inputs {
+            if let ArgumentSource::Task(giver) = giver {
                 *giver = place(*giver);
             }
         }

@@ -1,9 +1,9 @@
-//! Values that are written in a wish as they are: in quotes, as paths, as numbers.
+//! Literal values in a request: quoted texts, paths, URLs, email addresses, numbers.
 
 use std::ops::Range;
 use tramline_core::Value;
 
-/// How statements of SQL begin.
+/// Keywords that begin an SQL statement.
 const SQL: [&str; 12] = [
     "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "WITH", "PRAGMA", "REPLACE",
     "EXPLAIN", "TRUNCATE",
@@ -11,8 +11,8 @@ const SQL: [&str; 12] = [
 
 /// What a literal looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Text in quotes that looks like nothing else.
+pub(super) enum LiteralKind {
+    /// Quoted text that looks like nothing else.
     Quoted,
     QuotedPath,
     QuotedUrl,
@@ -20,20 +20,20 @@ pub(super) enum Kind {
     Email,
     Path,
     Url,
-    Whole,
-    Fraction,
-    Truth,
+    Integer,
+    Float,
+    Boolean,
 }
 
-/// A value that is written in a text.
+/// A literal value in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Literal {
-    pub(super) kind: Kind,
+    pub(super) kind: LiteralKind,
     pub(super) value: Value,
 }
 
-/// The places of quoted texts, their quotes included.
-pub(crate) fn quotes(text: &str) -> Vec<Range<usize>> {
+/// The byte ranges of quoted texts, including their quotes.
+pub(crate) fn quoted_ranges(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, char)> = None;
     let mut before = ' ';
@@ -41,14 +41,14 @@ pub(crate) fn quotes(text: &str) -> Vec<Range<usize>> {
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map_or(' ', |(_, next)| *next);
         match open {
-            // One with letters on both sides is an apostrophe: `'Ada's book'`.
+            // A quote with letters on both sides is an apostrophe: `'Ada's book'`.
             Some((_, end)) if c == end && is_apostrophe(before, c, next) => {}
             Some((from, end)) if c == end => {
                 found.push(from..at + c.len_utf8());
                 open = None;
             }
             Some(_) => {}
-            // One inside a word is an apostrophe.
+            // A quote inside a word is an apostrophe.
             None if !before.is_alphanumeric() => {
                 let end = match c {
                     '"' | '\'' | '`' => Some(c),
@@ -70,11 +70,15 @@ fn is_apostrophe(before: char, c: char, next: char) -> bool {
 }
 
 /// The literals of a text, in order.
-pub(super) fn of(text: &str) -> Vec<Literal> {
+pub(super) fn parse_literals(text: &str) -> Vec<Literal> {
     let mut found = Vec::new();
     let mut from = 0;
-    for span in quotes(text) {
-        found.extend(text[from..span.start].split_whitespace().filter_map(bare));
+    for span in quoted_ranges(text) {
+        found.extend(
+            text[from..span.start]
+                .split_whitespace()
+                .filter_map(bare_literal),
+        );
         let inside = text[span.clone()].trim_matches(['"', '\'', '`', '“', '”', '‘', '’']);
         found.push(Literal {
             kind: kind_of_quoted(inside),
@@ -82,35 +86,69 @@ pub(super) fn of(text: &str) -> Vec<Literal> {
         });
         from = span.end;
     }
-    found.extend(text[from..].split_whitespace().filter_map(bare));
+    found.extend(text[from..].split_whitespace().filter_map(bare_literal));
     found
 }
 
-/// What a text in quotes looks like.
-fn kind_of_quoted(text: &str) -> Kind {
+/// The literals of a request that no task uses, as they are shown; an empty one is never used.
+pub(super) fn unused_literals(wish: &str, tasks: &Value) -> Vec<String> {
+    let mut used = Vec::new();
+    for task in tasks.as_array().unwrap_or_default() {
+        add_leaves(task.get("arguments").unwrap_or(&Value::Null), &mut used);
+    }
+    let is_used = |literal: &Literal| match literal.value.as_str() {
+        Some(text) => {
+            let holds = |leaf: &&Value| leaf.as_str().is_some_and(|leaf| leaf.contains(text));
+            !text.trim().is_empty() && used.iter().any(holds)
+        }
+        None => {
+            let text = literal.value.to_string();
+            let is = |leaf: &&Value| **leaf == literal.value || leaf.as_str() == Some(&text);
+            used.iter().any(is)
+        }
+    };
+    let literals = parse_literals(wish).into_iter();
+    let unused = literals.filter(|literal| !is_used(literal));
+    unused.map(|literal| literal.value.to_json()).collect()
+}
+
+/// The scalars inside a value.
+fn add_leaves<'v>(value: &'v Value, leaves: &mut Vec<&'v Value>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| add_leaves(item, leaves)),
+        Value::Object(map) => map.values().for_each(|item| add_leaves(item, leaves)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => leaves.push(value),
+    }
+}
+
+/// What a quoted text looks like.
+fn kind_of_quoted(text: &str) -> LiteralKind {
     let first = text.split_whitespace().next().unwrap_or_default();
     let is_one = text.split_whitespace().count() == 1;
-    match bare(text).map(|literal| literal.kind) {
-        Some(Kind::Url) if is_one => Kind::QuotedUrl,
-        Some(Kind::Email) if is_one => Kind::Email,
-        Some(Kind::Path) if is_one => Kind::QuotedPath,
-        _ if !is_one && SQL.contains(&first.to_ascii_uppercase().as_str()) => Kind::Sql,
-        _ if !is_one && text.starts_with('/') => Kind::QuotedPath,
-        _ => Kind::Quoted,
+    match bare_literal(text).map(|literal| literal.kind) {
+        Some(LiteralKind::Url) if is_one => LiteralKind::QuotedUrl,
+        Some(LiteralKind::Email) if is_one => LiteralKind::Email,
+        Some(LiteralKind::Path) if is_one => LiteralKind::QuotedPath,
+        _ if !is_one && SQL.contains(&first.to_ascii_uppercase().as_str()) => LiteralKind::Sql,
+        _ if !is_one && text.starts_with('/') => LiteralKind::QuotedPath,
+        _ => LiteralKind::Quoted,
     }
 }
 
 /// A text without its quoted parts and its bare literals.
-pub(super) fn without(text: &str) -> String {
+pub(super) fn without_literals(text: &str) -> String {
     let mut left = String::new();
     let mut from = 0;
     let mut keep = |part: &str| {
-        for word in part.split_whitespace().filter(|word| bare(word).is_none()) {
+        for word in part
+            .split_whitespace()
+            .filter(|word| bare_literal(word).is_none())
+        {
             left.push_str(word);
             left.push(' ');
         }
     };
-    for span in quotes(text) {
+    for span in quoted_ranges(text) {
         keep(&text[from..span.start]);
         from = span.end;
     }
@@ -119,35 +157,35 @@ pub(super) fn without(text: &str) -> String {
 }
 
 /// A word that is a literal without quotes.
-fn bare(word: &str) -> Option<Literal> {
+fn bare_literal(word: &str) -> Option<Literal> {
     let word = word
         .trim_end_matches([',', ';', ':', '!', '?', ')'])
         .trim_start_matches('(');
     let plain = word.trim_end_matches('.');
     let made = |kind, value: Value| Some(Literal { kind, value });
     if let Ok(whole) = plain.parse::<i64>() {
-        return made(Kind::Whole, whole.into());
+        return made(LiteralKind::Integer, whole.into());
     }
     let numeric = plain.starts_with(|c: char| c.is_ascii_digit() || c == '-');
     if numeric && let Ok(fraction) = plain.parse::<f64>() {
-        return made(Kind::Fraction, fraction.into());
+        return made(LiteralKind::Float, fraction.into());
     }
     match plain {
-        "true" | "false" => return made(Kind::Truth, (plain == "true").into()),
+        "true" | "false" => return made(LiteralKind::Boolean, (plain == "true").into()),
         "." | ".." | "" => return None,
         _ => {}
     }
     if plain.contains("://") {
-        return made(Kind::Url, plain.into());
+        return made(LiteralKind::Url, plain.into());
     }
     if is_email(plain) {
-        return made(Kind::Email, plain.into());
+        return made(LiteralKind::Email, plain.into());
     }
     let (stem, ending) = plain.rsplit_once('.').unwrap_or(("", ""));
     let is_name = |part: &str| !part.is_empty() && part.chars().all(char::is_alphanumeric);
     let is_file = is_name(ending) && ending.len() <= 5 && !stem.is_empty();
     if plain.starts_with('/') || plain.starts_with("./") || plain.contains('/') || is_file {
-        return made(Kind::Path, plain.into());
+        return made(LiteralKind::Path, plain.into());
     }
     None
 }

@@ -1,107 +1,108 @@
-//! Which plan is taken for a request, and whether the past has a say in it.
+//! Selects the plan for a request, and decides whether precedents may influence it.
 //!
-//! The plan is first made without the past. Precedents vote only if they speak of the same things: if
-//! some tool of that plan was ever used, or if they are so near, and so much of one mind, that the words
-//! of tools matter less. A past from other domains shares words with a request and nothing else, and would
-//! only lead away from what was found.
+//! The plan is first made without precedents. They vote only if they concern the same tools: if a tool of that plan was
+//! used before, or if they are so similar and so unanimous that the tools' descriptions matter less. Precedents from
+//! another domain share words with a request and nothing else, and would only lead away from the tools that were found.
 
-use super::scene::{NearPrecedents, Place, Scene};
-use super::signs::{Weighed, sureness};
-use super::{Ask, chain, choose, clause_places, weighed};
+use super::context::{NearPrecedents, PlanContext, ToolIx};
+use super::features::{ScoredPlan, calibrate};
+use super::{PlanInput, clause_tools, lookup_chain, scored_plans, select_plan};
 
-/// A clause that says what it wants as plainly as this needs no vote.
-const PLAIN_MIN: f64 = 0.4;
-/// Below this, what the clauses plainly say goes before what was weighed.
-const SURE_MIN: f64 = 0.8;
-/// Precedents that were never about a tool that was found vote if the nearest is so near ...
+/// Lowest fit at which a clause names its tool clearly enough to need no vote.
+const CLEAR_FIT_MIN: f64 = 0.4;
+/// Confidence below which clearly worded clauses take precedence over the scored plan.
+const CONFIDENCE_MIN: f64 = 0.8;
+/// Lowest similarity of the nearest precedent for precedents that never used a tool that was found ...
 const NEAR_ENOUGH_MIN: f64 = 0.5;
-/// ... and so large a share of the votes names the same tool.
+/// ... and the lowest share of votes for the same tool.
 const AGREED_MIN: f64 = 0.8;
 
-/// The plans that may be meant, the one that is taken first.
-pub(super) struct Selection<'a> {
-    pub(super) scene: Scene<'a>,
-    pub(super) weighed: Vec<Weighed>,
-    /// What the clauses say, one after the other.
-    pub(super) said: Vec<Place>,
-    /// How sure it is that what was always done is wanted again, where that is the plan.
-    pub(super) usual: Option<f64>,
+/// The candidate plans, the selected one first.
+pub(super) struct PlanSelection<'a> {
+    pub(super) context: PlanContext<'a>,
+    pub(super) plans: Vec<ScoredPlan>,
+    /// The best tools of the clauses, in the order of the clauses.
+    pub(super) clause_tools: Vec<ToolIx>,
+    /// The confidence in the plan that was always used before, if that plan is selected.
+    pub(super) precedent_confidence: Option<f64>,
 }
 
-impl<'a> Selection<'a> {
-    pub(super) fn of(ask: &Ask<'a>) -> Self {
+impl<'a> PlanSelection<'a> {
+    pub(super) fn select(ask: &PlanInput<'a>) -> Self {
         let near = NearPrecedents::of(ask);
-        let alone = Self::by(ask, &NearPrecedents::NONE);
+        let alone = Self::with_precedents(ask, &NearPrecedents::NONE);
         if near.is_empty() {
             return alone;
         }
-        let scene = Scene::new(ask, &near);
-        match alone.was_ever_used(ask) || is_of_one_mind(&scene) {
-            true => Self::in_scene(ask, scene),
+        let scene = PlanContext::new(ask, &near);
+        match alone.was_ever_used(ask) || are_precedents_unanimous(&scene) {
+            true => Self::in_context(ask, scene),
             false => alone,
         }
     }
 
-    fn by(ask: &Ask<'a>, near: &NearPrecedents) -> Self {
-        Self::in_scene(ask, Scene::new(ask, near))
+    fn with_precedents(ask: &PlanInput<'a>, near: &NearPrecedents) -> Self {
+        Self::in_context(ask, PlanContext::new(ask, near))
     }
 
-    fn in_scene(ask: &Ask<'_>, scene: Scene<'a>) -> Self {
-        let said = clause_places(ask, &scene);
-        let mut weighed = weighed(&scene, &said);
-        let plans: Vec<_> = weighed
+    fn in_context(ask: &PlanInput<'_>, context: PlanContext<'a>) -> Self {
+        let clause_tools = clause_tools(ask, &context);
+        let mut plans = scored_plans(&context, &clause_tools);
+        let candidates: Vec<_> = plans
             .iter()
             .map(|one| (&one.tools[..], one.share))
             .collect();
-        if let Some(nearest) = choose(&plans, !scene.voters.is_empty()) {
-            weighed[..=nearest].rotate_right(1);
+        if let Some(nearest) = select_plan(&candidates, !context.voters.is_empty()) {
+            plans[..=nearest].rotate_right(1);
         }
-        let sure = weighed.first().map(|one| sureness(one.share, &scene));
-        if is_plain(ask) && sure.unwrap_or(0.0) < SURE_MIN {
-            lead_with(&mut weighed, &said);
+        let sure = plans.first().map(|one| calibrate(one.share, &context));
+        if is_clear(ask) && sure.unwrap_or(0.0) < CONFIDENCE_MIN {
+            move_to_front(&mut plans, &clause_tools);
         }
-        if let Some(tools) = chain::instead(ask, &scene, &weighed) {
-            lead_with(&mut weighed, &tools);
+        if let Some(tools) = lookup_chain::find_chain(ask, &context, &plans) {
+            move_to_front(&mut plans, &tools);
         }
-        let usual = scene.habit();
-        let usual = usual.filter(|(tools, _)| lead_with(&mut weighed, tools));
-        let usual = usual.map(|(_, sure)| sure);
+        let usual = context.unanimous_precedent();
+        let usual = usual.filter(|(tools, _)| move_to_front(&mut plans, tools));
+        let precedent_confidence = usual.map(|(_, sure)| sure);
         Self {
-            scene,
-            weighed,
-            said,
-            usual,
+            context,
+            plans,
+            clause_tools,
+            precedent_confidence,
         }
     }
 
-    /// Whether some tool of the plan was ever used. Where nothing was found, there is nothing to go by
-    /// but the past.
-    fn was_ever_used(&self, ask: &Ask<'_>) -> bool {
-        let Some(picked) = self.weighed.first() else {
+    /// Whether some tool of the plan was used before. If search found nothing, precedents are the only source.
+    fn was_ever_used(&self, ask: &PlanInput<'_>) -> bool {
+        let Some(picked) = self.plans.first() else {
             return true;
         };
-        let mut tools = picked.tools.iter().map(|place| self.scene.seen(*place));
-        tools.any(|seen| ask.past.number(&seen.tool.name.to_string()).is_some())
+        let mut tools = picked
+            .tools
+            .iter()
+            .map(|place| self.context.candidate(*place));
+        tools.any(|seen| ask.precedents.number(&seen.tool.name.to_string()).is_some())
     }
 }
 
-/// Whether the nearest precedents leave no doubt of what they are about.
-fn is_of_one_mind(scene: &Scene<'_>) -> bool {
-    let nearest = scene.voters.iter().map(|voter| voter.same);
+/// Whether the nearest precedents agree.
+fn are_precedents_unanimous(scene: &PlanContext<'_>) -> bool {
+    let nearest = scene.voters.iter().map(|voter| voter.similarity);
     let nearest = nearest.fold(0.0, f64::max);
     let agreed = scene.tools.iter().map(|seen| seen.vote).fold(0.0, f64::max);
-    scene.habit().is_some() || (nearest >= NEAR_ENOUGH_MIN && agreed >= AGREED_MIN)
+    scene.unanimous_precedent().is_some() || (nearest >= NEAR_ENOUGH_MIN && agreed >= AGREED_MIN)
 }
 
-/// Whether every clause says plainly which tool it wants.
-fn is_plain(ask: &Ask<'_>) -> bool {
-    let fits = ask.found.clauses.iter();
+/// Whether every clause names its tool clearly.
+fn is_clear(ask: &PlanInput<'_>) -> bool {
+    let fits = ask.search.clauses.iter();
     let mut fits = fits.map(|clause| clause.best.as_ref().map_or(0.0, |(_, fit)| *fit));
-    !ask.found.clauses.is_empty() && fits.all(|fit| fit >= PLAIN_MIN)
+    !ask.search.clauses.is_empty() && fits.all(|fit| fit >= CLEAR_FIT_MIN)
 }
 
-/// Puts a plan first; whether it is there.
-fn lead_with(weighed: &mut [Weighed], tools: &[Place]) -> bool {
+/// Moves a plan to the front; `false` if it is not a candidate.
+fn move_to_front(weighed: &mut [ScoredPlan], tools: &[ToolIx]) -> bool {
     let at = weighed.iter().position(|one| one.tools == tools);
     if let Some(at) = at {
         weighed[..=at].rotate_right(1);

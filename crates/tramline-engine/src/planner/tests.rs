@@ -1,7 +1,7 @@
-//! Wishes over a few tools.
+//! Requests over a few tools.
 
 use super::*;
-use crate::seams::Hints;
+use crate::seams::ToolHints;
 
 fn tool(server: &str, name: &str, says: &str, schema: &str) -> Arc<Tool> {
     Arc::new(Tool {
@@ -10,7 +10,7 @@ fn tool(server: &str, name: &str, says: &str, schema: &str) -> Arc<Tool> {
         description: Some(says.into()),
         input_schema: Value::from_json(schema).unwrap(),
         output_schema: None,
-        hints: Hints::default(),
+        hints: ToolHints::default(),
     })
 }
 
@@ -38,12 +38,12 @@ fn tools() -> Vec<Arc<Tool>> {
     ]
 }
 
-fn planned(wish: &str) -> Plan {
-    plan(wish, None, &tools(), |_| false)
+fn planned(wish: &str) -> TaskPlan {
+    plan_with_tools(wish, None, &tools(), |_| false)
 }
 
 #[test]
-fn a_wish_with_all_its_arguments_is_complete() {
+fn a_request_with_all_its_arguments_is_complete() {
     let plan = planned("Read the file src/main.rs, then list the directory \"docs and more\"");
     assert!(plan.is_complete(), "{plan:?}");
     let expected = r#"[
@@ -74,12 +74,33 @@ fn what_no_tool_does_is_said() {
 #[test]
 fn the_context_gives_arguments_and_taken_ids_are_left_alone() {
     let context = Value::object([("path", "data.xml".into())]);
-    let plan = plan("read the file", Some(&context), &tools(), |id| {
+    let plan = plan_with_tools("read the file", Some(&context), &tools(), |id| {
         id == "read_file"
     });
     assert!(plan.is_complete(), "{plan:?}");
     let task = &plan.tasks.as_array().unwrap()[0];
     assert_eq!(task.get("id").and_then(Value::as_str), Some("read_file-2"));
+}
+
+#[test]
+fn a_value_that_no_task_uses_stops_the_plan() {
+    for (wish, unused) in [
+        ("read the file src/main.rs in 'Berlin'", r#""Berlin""#),
+        ("read the file src/main.rs 'lib.rs'", r#""lib.rs""#),
+        ("tell the time of 'Ada'", r#""Ada""#),
+        ("tell the time 5", "5"),
+        ("read the file ''", r#""""#),
+        ("'Do not' tell the time", r#""Do not""#),
+    ] {
+        let plan = planned(wish);
+        assert_eq!(plan.unused_values, [unused], "{wish}: {plan:?}");
+        assert!(!plan.is_complete() && !plan.may_run(), "{wish}");
+        let says = format!("no task of the plan uses {unused}");
+        assert!(plan.objections.contains(&says), "{:?}", plan.objections);
+    }
+    for wish in ["read the file src/main.rs", "read the file 'src/main.rs'"] {
+        assert_eq!(planned(wish).unused_values, [""; 0], "{wish}");
+    }
 }
 
 #[test]
@@ -121,20 +142,25 @@ fn movies() -> Vec<Arc<Tool>> {
     vec![with_output(search, found), credits]
 }
 
-fn asked(wish: &str, tools: &[Arc<Tool>], past: &Past, done: &[Done]) -> Plan {
+fn asked(
+    wish: &str,
+    tools: &[Arc<Tool>],
+    past: &PrecedentIndex,
+    done: &[CompletedTask],
+) -> TaskPlan {
     let lookup = |name: &str| {
         let found = tools.iter().find(|tool| tool.name.to_string() == name);
         found.map(Arc::clone)
     };
-    propose(&Ask {
-        wish,
+    make_plan(&PlanInput {
+        request: wish,
         context: None,
-        found: &Found::among(wish, tools),
-        past,
+        search: &SearchResults::among(wish, tools),
+        precedents: past,
         lookup: &lookup,
-        everything: &|| tools.to_vec(),
-        taken: &|_| false,
-        done,
+        all_tools: &|| tools.to_vec(),
+        is_id_taken: &|_| false,
+        completed: done,
     })
 }
 
@@ -147,7 +173,7 @@ fn did(intent: &str, tools: &[&str], edges: &[(usize, usize)]) -> Precedent {
     }
 }
 
-fn waits(plan: &Plan) -> Vec<(&str, &str)> {
+fn waits(plan: &TaskPlan) -> Vec<(&str, &str)> {
     let links = plan.links.iter();
     links.map(|link| (&*link.from, &*link.to)).collect()
 }
@@ -155,7 +181,7 @@ fn waits(plan: &Plan) -> Vec<(&str, &str)> {
 #[test]
 fn what_an_argument_needs_is_put_before_it() {
     let wish = "tell the credits, who made the film 'Alien'";
-    let plan = asked(wish, &movies(), &Past::default(), &[]);
+    let plan = asked(wish, &movies(), &PrecedentIndex::default(), &[]);
     let names: Vec<_> = plan.tools.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["db:search_movie", "db:movie_credits"], "{plan:?}");
     let last = &plan.tasks.as_array().unwrap()[1];
@@ -163,17 +189,22 @@ fn what_an_argument_needs_is_put_before_it() {
     let bound = bound.and_then(Value::as_str);
     assert_eq!(bound, Some("$OUTPUT[search_movie].results[0].id"));
     assert_eq!(waits(&plan), [("search_movie", "movie_credits")]);
-    assert!(plan.links[0].why.contains("gives movie_id"), "{plan:?}");
+    assert!(plan.links[0].reason.contains("gives movie_id"), "{plan:?}");
 }
 
 #[test]
 fn what_is_done_gives_arguments() {
-    let done = Done {
+    let done = CompletedTask {
         id: "first".into(),
         tool: "search_movie".into(),
         output: Value::from_json(r#"{"results":[{"id":348,"title":"Alien"}]}"#).unwrap(),
     };
-    let plan = asked("movie credits", &movies(), &Past::default(), &[done]);
+    let plan = asked(
+        "movie credits",
+        &movies(),
+        &PrecedentIndex::default(),
+        &[done],
+    );
     let task = &plan.tasks.as_array().unwrap()[0];
     let expected = r#"{"id":"movie_credits","tool":"db:movie_credits",
         "arguments":{"movie_id":"$OUTPUT[first].results[0].id"},"depends_on":["first"]}"#;
@@ -184,19 +215,19 @@ fn what_is_done_gives_arguments() {
 #[test]
 fn the_past_votes_and_makes_surer() {
     let wish = "get the weekly digest out to everybody";
-    let before = asked(wish, &tools(), &Past::default(), &[]);
+    let before = asked(wish, &tools(), &PrecedentIndex::default(), &[]);
     let plans = ["Monday", "May", "autumn"].map(|when| {
         let intent = format!("get the digest of {when} out to everybody");
         did(&intent, &["fs:read_file", "mail:send_message"], &[(0, 1)])
     });
-    let past = Past::new(plans);
+    let past = PrecedentIndex::new(plans);
     let after = asked(wish, &tools(), &past, &[]);
     assert_eq!(after.tools.len(), 2, "{after:?}");
     assert!(after.confidence > before.confidence, "{before:?} {after:?}");
     assert_eq!(after.reasons[0].vote, 1.0);
-    let why = after.reasons[0].why.join(" ");
+    let why = after.reasons[0].reasons.join(" ");
     assert!(why.contains("3 of the 3 nearest past runs"), "{why}");
-    assert!(after.links[0].why.contains("100 %"), "{after:?}");
+    assert!(after.links[0].reason.contains("100 %"), "{after:?}");
 }
 
 #[test]
@@ -208,9 +239,9 @@ fn a_past_of_other_things_does_not_lead_away_from_what_was_found() {
     ];
     let tools: Vec<_> = tools().into_iter().chain(house).collect();
     let wish = "list the files of the whole directory today";
-    let alone = asked(wish, &tools, &Past::default(), &[]);
+    let alone = asked(wish, &tools, &PrecedentIndex::default(), &[]);
     assert_eq!(alone.tools[0].to_string(), "fs:list_directory");
-    let past = Past::new([
+    let past = PrecedentIndex::new([
         did(
             "list the guests of the whole house today",
             &["house:list_guests"],
@@ -226,13 +257,13 @@ fn a_past_of_other_things_does_not_lead_away_from_what_was_found() {
     assert_eq!(after.tasks, alone.tasks, "{after:?}");
     assert_eq!(after.confidence, alone.confidence);
     assert!(after.reasons.iter().all(|reason| reason.vote == 0.0));
-    // The same words are another thing once a tool that was found was ever used.
+    // The same words vote once a tool that was found has been used before.
     let own = did(
         "list the files of the whole house today",
         &["fs:list_directory"],
         &[],
     );
-    let near = asked(wish, &tools, &Past::new([own]), &[]);
+    let near = asked(wish, &tools, &PrecedentIndex::new([own]), &[]);
     assert_eq!(near.reasons[0].vote, 1.0, "{near:?}");
 }
 
@@ -255,7 +286,7 @@ fn what_has_to_know_which_one_is_led_by_what_finds_it() {
         ),
     ];
     let names = |wish: &str| -> Vec<String> {
-        let plan = asked(wish, &tools, &Past::default(), &[]);
+        let plan = asked(wish, &tools, &PrecedentIndex::default(), &[]);
         plan.tools.iter().map(ToString::to_string).collect()
     };
     let led = names("retrieve the reviews of the movie Alien");
@@ -274,7 +305,7 @@ fn what_never_waited_stands_side_by_side() {
     let plan = asked(
         "morning round for the team",
         &tools(),
-        &Past::new([one]),
+        &PrecedentIndex::new([one]),
         &[],
     );
     assert_eq!(plan.tools.len(), 3, "{plan:?}");
@@ -284,7 +315,7 @@ fn what_never_waited_stands_side_by_side() {
 
 #[test]
 fn tools_that_are_gone_are_not_planned() {
-    let past = Past::new([did(
+    let past = PrecedentIndex::new([did(
         "water the plants",
         &["garden:water", "clock:now"],
         &[(0, 1)],
@@ -299,12 +330,12 @@ fn tools_that_are_gone_are_not_planned() {
 #[test]
 fn what_a_plan_leaves_out_is_named() {
     let plan = planned("tell the time, paint the fence");
-    assert_eq!(plan.unmet, ["paint the fence"], "{plan:?}");
+    assert_eq!(plan.uncovered, ["paint the fence"], "{plan:?}");
     assert!(plan.explanation.contains("paint the fence"), "{plan:?}");
     let plan = planned("read the file a.txt, send a message to 'ann' with text 'hi'");
     let names: Vec<_> = plan.tools.iter().map(ToString::to_string).collect();
     let whole = names.len() == 2;
-    assert!(whole || !plan.unmet.is_empty(), "{plan:?}");
+    assert!(whole || !plan.uncovered.is_empty(), "{plan:?}");
 }
 
 #[test]
@@ -315,9 +346,10 @@ fn only_what_surely_just_reads_may_run() {
         Arc::new(tool)
     };
     let safe: Vec<_> = tools().iter().map(reads).collect();
-    let may = |wish: &str, tools: &[Arc<Tool>]| plan(wish, None, tools, |_| false).may_run();
+    let may =
+        |wish: &str, tools: &[Arc<Tool>]| plan_with_tools(wish, None, tools, |_| false).may_run();
     assert!(may("read file a.txt", &safe));
-    assert!(!may("read file a.txt", &tools()), "nothing is annotated");
+    assert!(!may("read file a.txt", &tools()), "no tool has annotations");
     for wish in [
         "do not read file a.txt",
         "read file a.txt?",
@@ -333,18 +365,18 @@ fn only_what_surely_just_reads_may_run() {
 #[test]
 fn a_value_of_the_context_must_fit() {
     let context = Value::object([("path", 7.into())]);
-    let plan = plan("read the file", Some(&context), &tools(), |_| false);
+    let plan = plan_with_tools("read the file", Some(&context), &tools(), |_| false);
     assert_eq!(plan.missing.len(), 1, "{plan:?}");
 }
 
 proptest::proptest! {
     #[test]
-    fn any_wish_gives_a_sound_plan(
+    fn any_request_gives_a_sound_plan(
         wish in "[a-zA-Z0-9 ,.;'\"/äß必]{0,80}",
         intents in proptest::collection::vec(("[a-z ]{0,20}", proptest::collection::vec(0..4_usize, 0..6)), 0..8),
     ) {
         let names = ["fs:read_file", "fs:list_directory", "mail:send_message", "gone:tool"];
-        let past = Past::new(intents.iter().map(|(intent, tools)| {
+        let past = PrecedentIndex::new(intents.iter().map(|(intent, tools)| {
             let tools: Vec<&str> = tools.iter().map(|at| names[*at]).collect();
             let edges: Vec<_> = (1..tools.len()).map(|at| (at - 1, at)).collect();
             did(intent, &tools, &edges)
@@ -353,7 +385,7 @@ proptest::proptest! {
         let tasks = plan.tasks.as_array().unwrap();
         proptest::prop_assert!(tasks.len() <= 64);
         proptest::prop_assert!((0.0..=1.0).contains(&plan.confidence));
-        proptest::prop_assert!(plan.others.len() <= 2);
+        proptest::prop_assert!(plan.alternatives.len() <= 2);
         let mut seen: Vec<&str> = Vec::new();
         for task in tasks {
             let id = task.get("id").and_then(Value::as_str).unwrap();

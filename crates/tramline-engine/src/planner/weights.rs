@@ -1,16 +1,16 @@
-//! How much each sign of a plan weighs: numbers only, in the form that `cargo xtask bench planner --fit` prints.
+//! The weights of a plan's features, in the form that `cargo xtask bench planner --fit` prints.
 
-use super::signs::SIGNS;
+use super::features::PLAN_FEATURES;
 
-/// What the signs of a plan weigh.
+/// The weights of a plan's features.
 pub(super) struct Weights {
-    /// By sign, what it weighs always and what more where much was learnt.
-    pub(super) signs: [(f64, f64); SIGNS],
-    /// What makes a share a confidence: bias, slope, and what more where much was learnt.
+    /// By feature, its base weight and the weight added in proportion to the trust in the history.
+    pub(super) signs: [(f64, f64); PLAN_FEATURES],
+    /// Calibration of a share to a confidence: bias, slope, and the weight of the trust in the history.
     pub(super) sureness: [f64; 3],
 }
 
-/// Where tools are found by words.
+/// Weights for tools found by words alone.
 pub(super) const BY_WORDS: Weights = Weights {
     signs: [
         (-2.845, 3.226),
@@ -51,7 +51,7 @@ pub(super) const BY_WORDS: Weights = Weights {
     sureness: [-0.769, 0.808, 0.791],
 };
 
-/// Where they are found by what they mean, too.
+/// Weights for tools found by words and embeddings.
 pub(super) const BY_MEANING: Weights = Weights {
     signs: [
         (-3.566, 4.002),

@@ -1,63 +1,63 @@
-//! Something callable by any of the names that documents use for it.
+//! Looks up a tool or workflow by any of the names that documents use for it.
 
 use super::Registry;
-use super::rank::Scope;
+use super::search_index::SearchScope;
 use crate::library::as_tool;
 use crate::seams::{Tool, Workflows as _};
 use std::sync::Arc;
 use tramline_core::Str;
-use tramline_core::text::{nearest, shown};
+use tramline_core::text::{display_name, nearest};
 use tramline_core::workflow::WORKFLOW_SERVER;
 
-/// The server whose tools need no name of a server before them.
+/// The server whose tools can be named without a server.
 const BUILTIN: &str = "builtin";
-/// So many names are suggested.
+/// Number of names that are suggested.
 const SUGGESTED_MAX: usize = 3;
 
-/// A name that nothing has, with what may have been meant.
+/// An unknown name, with suggestions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown {
-    /// What there is not.
+pub struct UnknownName {
+    /// What is unknown.
     pub message: String,
-    /// Names that may have been meant.
-    pub near: Vec<String>,
+    /// Similar names.
+    pub suggestions: Vec<String>,
 }
 
 impl Registry {
-    /// What a name stands for: `server:tool`, `mcp-server-tool`, a built-in tool, `workflow:name` or
-    /// a workflow's name. Only the server that it names is started, if that was never listed.
-    pub async fn find(&self, name: &str) -> Result<Arc<Tool>, Unknown> {
+    /// The tool with a name: `server:tool`, `mcp-server-tool`, a built-in tool, `workflow:name` or a workflow's name.
+    /// Starts only the named server, and only if it was never listed.
+    pub async fn find(&self, name: &str) -> Result<Arc<Tool>, UnknownName> {
         if let Some((server, tool)) = name.split_once(':') {
             return match server {
                 WORKFLOW_SERVER => self.workflow(tool).await,
-                _ => self.of(server, tool).await,
+                _ => self.server_tool(server, tool).await,
             };
         }
         if let Some(rest) = name.strip_prefix("mcp-")
-            && let Some(found) = self.hyphened(rest).await
+            && let Some(found) = self.by_hyphenated_name(rest).await
         {
             return found;
         }
-        if let Ok(found) = self.of(BUILTIN, name).await {
+        if let Ok(found) = self.server_tool(BUILTIN, name).await {
             return Ok(found);
         }
         match self.workflow(name).await {
             Ok(found) => Ok(found),
-            Err(_) => Err(self.unknown(name).await),
+            Err(_) => Err(self.unknown_name(name).await),
         }
     }
 
-    async fn workflow(&self, name: &str) -> Result<Arc<Tool>, Unknown> {
-        // What is known here counts where the store cannot be read; the run will say so.
+    async fn workflow(&self, name: &str) -> Result<Arc<Tool>, UnknownName> {
+        // If the store cannot be read, the cached workflows count; the run reports the failure.
         let _ = self.library.refresh().await;
         if let Some(found) = self.library.find(name) {
             return Ok(Arc::new(as_tool(&found.graph)));
         }
         let names = self.library.names();
         let near = nearest(name, names.iter().map(Str::as_str));
-        Err(Unknown {
-            message: format!("there is no workflow `{}`", shown(name)),
-            near: near
+        Err(UnknownName {
+            message: format!("there is no workflow `{}`", display_name(name)),
+            suggestions: near
                 .map(|near| format!("{WORKFLOW_SERVER}:{near}"))
                 .into_iter()
                 .collect(),
@@ -65,20 +65,20 @@ impl Registry {
     }
 
     /// A tool of a server.
-    async fn of(&self, server: &str, tool: &str) -> Result<Arc<Tool>, Unknown> {
-        let plain = |message: String| Unknown {
+    async fn server_tool(&self, server: &str, tool: &str) -> Result<Arc<Tool>, UnknownName> {
+        let plain = |message: String| UnknownName {
             message,
-            near: Vec::new(),
+            suggestions: Vec::new(),
         };
-        match self.of_server(server).await {
+        match self.server_tools(server).await {
             Err(fault) => Err(plain(fault.to_string())),
             Ok(Some(Err(failure))) => Err(plain(failure.to_string())),
             Ok(None) => {
                 let servers = self.servers();
                 let near = nearest(server, servers.iter().map(Str::as_str));
-                Err(Unknown {
-                    message: format!("no server `{}` is configured", shown(server)),
-                    near: near
+                Err(UnknownName {
+                    message: format!("no server `{}` is configured", display_name(server)),
+                    suggestions: near
                         .map(|near| format!("{near}:{tool}"))
                         .into_iter()
                         .collect(),
@@ -90,9 +90,9 @@ impl Registry {
                 }
                 let names = tools.iter().map(|one| one.name.tool.as_str());
                 let near = nearest(tool, names);
-                Err(Unknown {
-                    message: format!("server `{server}` has no tool `{}`", shown(tool)),
-                    near: near
+                Err(UnknownName {
+                    message: format!("server `{server}` has no tool `{}`", display_name(tool)),
+                    suggestions: near
                         .map(|near| format!("{server}:{near}"))
                         .into_iter()
                         .collect(),
@@ -101,9 +101,9 @@ impl Registry {
         }
     }
 
-    /// A tool by its server's and its own name with a hyphen between; either may have hyphens
-    /// itself, and hyphens may stand for underscores.
-    async fn hyphened(&self, rest: &str) -> Option<Result<Arc<Tool>, Unknown>> {
+    /// A tool by its server's and its own name joined with a hyphen. Both may contain hyphens themselves, and a hyphen
+    /// may replace an underscore.
+    async fn by_hyphenated_name(&self, rest: &str) -> Option<Result<Arc<Tool>, UnknownName>> {
         let mut servers = self.servers();
         servers.sort_by_key(|server| std::cmp::Reverse(server.len()));
         let mut first = None;
@@ -114,8 +114,8 @@ impl Registry {
             let Some(tool) = tool.strip_prefix('-').filter(|tool| !tool.is_empty()) else {
                 continue;
             };
-            let found = match self.of(&server, tool).await {
-                Err(unknown) => match self.of(&server, &tool.replace('-', "_")).await {
+            let found = match self.server_tool(&server, tool).await {
+                Err(unknown) => match self.server_tool(&server, &tool.replace('-', "_")).await {
                     Ok(found) => Ok(found),
                     Err(_) => Err(unknown),
                 },
@@ -129,26 +129,30 @@ impl Registry {
         first
     }
 
-    /// Names near to one that nothing has, among what is known without starting anything.
-    async fn unknown(&self, name: &str) -> Unknown {
-        let _ = self.settle().await;
-        let list = self.listed();
+    /// Names similar to an unknown one, without starting any server.
+    async fn unknown_name(&self, name: &str) -> UnknownName {
+        let _ = self.sync().await;
+        let list = self.current_list();
         let tools = list.tools.iter().map(|tool| tool.name.tool.as_str());
         let mut near: Vec<String> = nearest(name, tools)
             .and_then(|near| list.tools.iter().find(|tool| tool.name.tool == near))
             .map(|tool| tool.name.to_string())
             .into_iter()
             .collect();
-        self.follow(&list).await;
-        for hit in self.seeker.search(name, SUGGESTED_MAX, Scope::All).await {
+        self.update_index(&list).await;
+        for hit in self
+            .search
+            .search(name, SUGGESTED_MAX, SearchScope::All)
+            .await
+        {
             let name = hit.tool.name.to_string();
             if !near.contains(&name) && near.len() < SUGGESTED_MAX {
                 near.push(name);
             }
         }
-        Unknown {
-            message: format!("there is no node type `{}`", shown(name)),
-            near,
+        UnknownName {
+            message: format!("there is no node type `{}`", display_name(name)),
+            suggestions: near,
         }
     }
 }

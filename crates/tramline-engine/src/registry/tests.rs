@@ -1,10 +1,13 @@
-//! The registry over servers that are started, changed and taken away.
+//! The registry with servers that start, change and disappear.
 
-use crate::engine::{Engine, Options};
-use crate::library::{Name, Save, Saver};
-use crate::policy::{Pattern, Policy};
-use crate::registry::Untried;
-use crate::seams::{Call, Exchange, Hints, Listed, Listing, Source, Store as _, Tool, Tools};
+use crate::engine::{Engine, EngineOptions};
+use crate::library::{SaveRequest, Saver, WorkflowName};
+use crate::policy::{ToolPattern, ToolPolicy};
+use crate::registry::TrialError;
+use crate::seams::{
+    Exchange, ListedTools, ServerSource, ServerTools, Store as _, Tool, ToolCallRequest, ToolHints,
+    Tools,
+};
 use crate::testing::MemoryStore;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -14,20 +17,20 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 use tramline_core::{Str, Value};
 
-/// Servers that list their tools once they are asked, and count how often that was.
+/// Servers that list their tools when asked, and count how often that happens.
 #[derive(Default)]
-struct Lazy {
-    servers: Mutex<BTreeMap<Str, Sleeping>>,
+struct LazyServers {
+    servers: Mutex<BTreeMap<Str, LazyServer>>,
     asked: Mutex<Vec<Str>>,
 }
 
-struct Sleeping {
+struct LazyServer {
     print: Str,
     tools: Arc<Vec<Arc<Tool>>>,
     awake: bool,
 }
 
-impl Lazy {
+impl LazyServers {
     fn set(&self, server: &str, print: &str, tools: &[&str]) {
         let described = |name: &&str| {
             Arc::new(Tool {
@@ -39,13 +42,13 @@ impl Lazy {
                 )
                 .unwrap(),
                 output_schema: None,
-                hints: Hints {
+                hints: ToolHints {
                     destructive: Some(name.starts_with("delete")),
-                    ..Hints::default()
+                    ..ToolHints::default()
                 },
             })
         };
-        let sleeping = Sleeping {
+        let sleeping = LazyServer {
             print: print.into(),
             tools: Arc::new(tools.iter().map(described).collect()),
             awake: false,
@@ -59,7 +62,7 @@ impl Lazy {
 }
 
 #[async_trait]
-impl Tools for Lazy {
+impl Tools for LazyServers {
     fn known(&self, name: &ToolName) -> Option<Arc<Tool>> {
         let servers = self.servers.lock().unwrap();
         let server = servers.get(&name.server).filter(|server| server.awake)?;
@@ -71,21 +74,21 @@ impl Tools for Lazy {
         self.known(name).ok_or_else(missing)
     }
 
-    async fn list(&self) -> Vec<Listing> {
+    async fn list(&self) -> Vec<ServerTools> {
         Vec::new()
     }
 
-    fn sources(&self) -> Vec<Source> {
+    fn sources(&self) -> Vec<ServerSource> {
         let servers = self.servers.lock().unwrap();
-        let source = |(name, server): (&Str, &Sleeping)| Source {
+        let source = |(name, server): (&Str, &LazyServer)| ServerSource {
             server: name.clone(),
-            print: Some(server.print.clone()),
+            fingerprint: Some(server.print.clone()),
             tools: server.awake.then(|| Arc::clone(&server.tools)),
         };
         servers.iter().map(source).collect()
     }
 
-    async fn ask(&self, server: &str) -> Option<Listed> {
+    async fn list_server(&self, server: &str) -> Option<ListedTools> {
         self.asked.lock().unwrap().push(server.into());
         let mut servers = self.servers.lock().unwrap();
         let server = servers.get_mut(server)?;
@@ -101,19 +104,19 @@ impl Tools for Lazy {
         None
     }
 
-    async fn call(&self, call: Call) -> Result<Value, Failure> {
+    async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure> {
         Ok(call.arguments)
     }
 }
 
-fn engine(store: &MemoryStore, tools: &Arc<Lazy>) -> Engine {
-    let ask = vec![Pattern::parse("*:ask_*").unwrap()];
-    let options = Options {
-        policy: Policy {
+fn engine(store: &MemoryStore, tools: &Arc<LazyServers>) -> Engine {
+    let ask = vec![ToolPattern::parse("*:ask_*").unwrap()];
+    let options = EngineOptions {
+        policy: ToolPolicy {
             ask,
             deny: Vec::new(),
         },
-        ..Options::default()
+        ..EngineOptions::default()
     };
     Engine::new(Arc::new(store.clone()), Arc::clone(tools) as _, options)
 }
@@ -129,22 +132,22 @@ async fn names(engine: &Engine) -> Vec<String> {
 #[tokio::test]
 async fn what_was_listed_once_is_listed_again_without_asking() {
     let store = MemoryStore::new();
-    let first = Arc::new(Lazy::default());
+    let first = Arc::new(LazyServers::default());
     first.set("a", "1", &["x", "y"]);
     first.set("b", "1", &["z"]);
     first.set("down", "1", &[]);
     let before = engine(&store, &first);
     assert_eq!(names(&before).await, ["a:x", "a:y", "b:z"]);
     assert_eq!(first.asked(), 3);
-    let silent = &before.registry().list().await.unwrap().silent;
+    let silent = &before.registry().list().await.unwrap().unavailable;
     assert_eq!(silent[0].0, "down");
     assert_eq!(
         first.asked(),
         3,
-        "what was silent is not asked at once again"
+        "a server that failed is not asked again immediately"
     );
 
-    let second = Arc::new(Lazy::default());
+    let second = Arc::new(LazyServers::default());
     second.set("a", "1", &["x", "y"]);
     second.set("b", "2", &["other"]);
     let after = engine(&store, &second);
@@ -152,13 +155,13 @@ async fn what_was_listed_once_is_listed_again_without_asking() {
     assert_eq!(
         *second.asked.lock().unwrap(),
         ["b"],
-        "only its configuration is another"
+        "only its configuration changed"
     );
 }
 
 #[tokio::test]
 async fn changes_are_seen() {
-    let (store, tools) = (MemoryStore::new(), Arc::new(Lazy::default()));
+    let (store, tools) = (MemoryStore::new(), Arc::new(LazyServers::default()));
     tools.set("a", "1", &["x"]);
     let engine = engine(&store, &tools);
     assert_eq!(names(&engine).await, ["a:x"]);
@@ -170,8 +173,8 @@ async fn changes_are_seen() {
     tools.servers.lock().unwrap().remove("a");
     assert_eq!(names(&engine).await, ["c:added"]);
     let text = "{\"tasks\":[{\"id\":\"t\",\"tool\":\"c:added\",\"arguments\":{\"n\":1}}]}";
-    let save = Save {
-        name: Name::new("add-one").unwrap(),
+    let save = SaveRequest {
+        name: WorkflowName::new("add-one").unwrap(),
         text: text.into(),
         tool: None,
         description: "adds one".into(),
@@ -189,7 +192,7 @@ async fn changes_are_seen() {
 
 #[tokio::test]
 async fn anything_is_found_by_each_of_its_names() {
-    let (store, tools) = (MemoryStore::new(), Arc::new(Lazy::default()));
+    let (store, tools) = (MemoryStore::new(), Arc::new(LazyServers::default()));
     tools.set("my-files", "1", &["read_all", "list"]);
     tools.set("other", "1", &["x"]);
     let engine = engine(&store, &tools);
@@ -204,7 +207,7 @@ async fn anything_is_found_by_each_of_its_names() {
     assert_eq!(
         *tools.asked.lock().unwrap(),
         ["my-files"],
-        "no other was started"
+        "no other server was started"
     );
     for (name, near) in [
         ("my-files:raed_all", "my-files:read_all"),
@@ -213,20 +216,23 @@ async fn anything_is_found_by_each_of_its_names() {
         ("read_al", "my-files:read_all"),
     ] {
         let unknown = engine.registry().find(name).await.unwrap_err();
-        assert!(unknown.near.iter().any(|one| one == near), "{unknown:?}");
+        assert!(
+            unknown.suggestions.iter().any(|one| one == near),
+            "{unknown:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_trial_obeys_the_policy_and_the_schema() {
-    let (store, tools) = (MemoryStore::new(), Arc::new(Lazy::default()));
+    let (store, tools) = (MemoryStore::new(), Arc::new(LazyServers::default()));
     tools.set("a", "1", &["x", "ask_me", "delete_it"]);
     let engine = engine(&store, &tools);
     let good = Value::object([("n", 3.into())]);
-    assert!(engine.trial("a:x", good.clone()).await.is_ok());
-    for (name, says) in [("a:ask_me", "approval"), ("a:delete_it", "destroy")] {
-        match engine.trial(name, good.clone()).await.unwrap_err() {
-            Untried::Forbidden {
+    assert!(engine.prepare_trial("a:x", good.clone()).await.is_ok());
+    for (name, says) in [("a:ask_me", "approval"), ("a:delete_it", "destructive")] {
+        match engine.prepare_trial(name, good.clone()).await.unwrap_err() {
+            TrialError::Forbidden {
                 message, approval, ..
             } => {
                 assert!(approval && message.contains(says), "{message}");
@@ -234,13 +240,15 @@ async fn a_trial_obeys_the_policy_and_the_schema() {
             other => panic!("{other:?}"),
         }
     }
-    let bad = engine.trial("a:x", Value::object([("m", 3.into())])).await;
-    assert!(matches!(bad.unwrap_err(), Untried::Parameters { .. }));
+    let bad = engine
+        .prepare_trial("a:x", Value::object([("m", 3.into())]))
+        .await;
+    assert!(matches!(bad.unwrap_err(), TrialError::Parameters { .. }));
 }
 
 #[tokio::test]
 async fn five_thousand_tools_of_fifty_servers_are_listed_and_searched_at_once() {
-    let (store, tools) = (MemoryStore::new(), Arc::new(Lazy::default()));
+    let (store, tools) = (MemoryStore::new(), Arc::new(LazyServers::default()));
     let many: Vec<_> = (0..100).map(|n| format!("tool_number_{n}")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     for n in 0..50 {

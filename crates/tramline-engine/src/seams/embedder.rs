@@ -1,4 +1,4 @@
-//! `Embedder`: tells what texts mean, as vectors that lie near each other where the meanings do.
+//! `Embedder`: turns texts into vectors that are close if the meanings are.
 
 use async_trait::async_trait;
 use tramline_core::failure::Failure;
@@ -12,14 +12,14 @@ impl std::fmt::Debug for dyn Embedder {
 /// Turns texts into vectors.
 #[async_trait]
 pub trait Embedder: Send + Sync + 'static {
-    /// Which model this is. Vectors of different models cannot be compared, so a model that
-    /// changes gets another name.
+    /// The name of the model. Vectors of different models cannot be compared, so a changed model
+    /// gets another name.
     fn model(&self) -> &str;
 
-    /// The most texts that one call takes.
+    /// The most texts that one call accepts.
     fn batch_max(&self) -> usize;
 
-    /// A vector for each text, in their order and all of one length. The same text gives the same
-    /// vector, whatever is embedded beside it.
+    /// A vector for each text, in order and all of one length. The same text gives the same vector,
+    /// whatever else is in the batch.
     async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Failure>;
 }

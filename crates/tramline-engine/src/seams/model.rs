@@ -1,15 +1,15 @@
-//! `Model`: completes a conversation, for the planner and for the `llm` tool.
+//! `Model`: a language model, for the planner and the `llm` tool.
 
 use async_trait::async_trait;
 use tramline_core::failure::Failure;
-use tramline_core::upstream::Upstream;
+use tramline_core::trace_context::TraceContext;
 use tramline_core::{Str, Value};
 
-/// Completes a conversation.
+/// A language model.
 #[async_trait]
 pub trait Model: Send + Sync + 'static {
-    /// Answers the prompt, as JSON that fits the prompt's schema where it has one.
-    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure>;
+    /// Completes the prompt, as JSON that matches the prompt's schema if it has one.
+    async fn complete(&self, prompt: Prompt) -> Result<ModelAnswer, Failure>;
 }
 
 impl std::fmt::Debug for dyn Model {
@@ -18,38 +18,38 @@ impl std::fmt::Debug for dyn Model {
     }
 }
 
-/// A conversation to be completed.
+/// A prompt to complete.
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {
-    /// What was said so far.
+    /// The messages so far.
     pub messages: Vec<Message>,
-    /// The JSON Schema that the answer must fit.
+    /// The JSON Schema that the answer must match.
     pub schema: Option<Value>,
-    /// The answer's bound in tokens.
+    /// The limit of the answer in tokens.
     pub tokens_max: u32,
-    /// Which model, where the caller names one; otherwise the one that is configured.
+    /// The model, if the caller names one; otherwise the configured one.
     pub model: Option<Str>,
-    /// How freely it answers, where the caller says so.
+    /// The sampling temperature, if the caller sets it.
     pub temperature: Option<f64>,
-    /// The span that it belongs to.
-    pub upstream: Option<Upstream>,
+    /// The trace span it belongs to.
+    pub upstream: Option<TraceContext>,
 }
 
-/// One thing said.
+/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// By whom.
+    /// The author.
     pub role: Role,
-    /// What.
+    /// The text.
     pub text: String,
 }
 
-/// Who says something.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The one who set the rules.
+    /// The instructions.
     System,
-    /// The one who asks.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -57,9 +57,9 @@ pub enum Role {
 
 /// A model's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// What it said.
+pub struct ModelAnswer {
+    /// The text.
     pub text: String,
-    /// Tokens read and written, as the model counts them.
+    /// Tokens of prompt and answer, as the model counts them.
     pub tokens: u64,
 }

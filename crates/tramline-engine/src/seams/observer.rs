@@ -1,47 +1,49 @@
-//! `Observer`: is told what happens in runs, from their journals and beside them.
+//! `Observer`: receives the events of runs and SOP sessions, for telemetry.
 //!
-//! It hears of an event once it is durable, and only in the process that appended it, so that
-//! nothing is told twice. It may not wait: drivers call it between two steps.
+//! It receives an event once it is durable, and only in the process that appended it, so that
+//! nothing is reported twice. It must not block: drivers call it between two steps.
 
 use std::time::Duration;
 use tramline_core::ids::StepNo;
 use tramline_core::journal::Entry;
-use tramline_core::navigate::Walk;
 use tramline_core::run::Run;
-use tramline_core::upstream::Upstream;
+use tramline_core::sop_session::SopSession;
+use tramline_core::trace_context::TraceContext;
 
-/// Is told what happens in runs.
+/// Receives the events of runs and SOP sessions.
 pub trait Observer: Send + Sync + 'static {
-    /// This process appended these events to a run, which stands behind them or further on.
-    fn saw(&self, run: &Run, entries: &[Entry]);
+    /// This process appended these events to a run, whose state includes them and possibly later
+    /// ones.
+    fn on_append(&self, run: &Run, entries: &[Entry]);
 
-    /// These events happened before this process took the run up, or another process appended
-    /// them. Some may be known.
-    fn learnt(&self, run: &Run, entries: &[Entry]);
+    /// These events happened before this process resumed the run, or another process appended them.
+    /// Some may be known.
+    fn on_replay(&self, run: &Run, entries: &[Entry]);
 
-    /// This process began a run with these events of another, which were told as that one's.
-    fn forked(&self, run: &Run, past: &[Entry]);
+    /// This process started a run with these events of another run, which were reported for that
+    /// one.
+    fn on_fork(&self, run: &Run, past: &[Entry]);
 
-    /// This process appended these events to a conversation.
-    fn walked(&self, walk: &Walk, entries: &[Entry]);
+    /// This process appended these events to an SOP session.
+    fn on_sop_append(&self, walk: &SopSession, entries: &[Entry]);
 
-    /// What goes with the call of a step, for who is called. Nothing if it is not to be told.
-    fn beneath(&self, run: &Run, step: StepNo, attempt: u32) -> Option<Upstream>;
+    /// The trace context to send with this attempt of a step; `None` if propagation is off.
+    fn trace_context(&self, run: &Run, step: StepNo, attempt: u32) -> Option<TraceContext>;
 
-    /// The same for a call from a conversation.
-    fn beneath_walk(&self, walk: &Walk, call: u32) -> Option<Upstream>;
+    /// The same for a call of an SOP session.
+    fn sop_trace_context(&self, walk: &SopSession, call: u32) -> Option<TraceContext>;
 
-    /// An append took so long.
-    fn appended(&self, took: Duration, failed: bool);
+    /// An append took this long.
+    fn on_append_time(&self, took: Duration, failed: bool);
 
-    /// So many runs are driven here now.
-    fn driving(&self, runs: usize);
+    /// The number of runs driven by this process.
+    fn on_driven_runs(&self, runs: usize);
 
-    /// A plan is about to be made: the span that what is done for it belongs to.
-    fn planning(&self, within: Option<&Upstream>) -> Upstream;
+    /// A plan is about to be made: returns the span for the work on it.
+    fn begin_planning(&self, within: Option<&TraceContext>) -> TraceContext;
 
-    /// A plan was made, or none came of it.
-    fn planned(&self, thought: &Thought<'_>);
+    /// A plan was made, or planning failed.
+    fn on_planned(&self, thought: &PlanningSpan<'_>);
 }
 
 impl std::fmt::Debug for dyn Observer {
@@ -50,18 +52,18 @@ impl std::fmt::Debug for dyn Observer {
     }
 }
 
-/// A plan that was made, or was to be made.
+/// A plan that was made or attempted.
 #[derive(Clone, Debug)]
-pub struct Thought<'a> {
-    /// Its span, as [`Observer::planning`] gave it.
-    pub span: &'a Upstream,
-    /// The span that it belongs to.
-    pub within: Option<&'a Upstream>,
-    /// Who planned.
+pub struct PlanningSpan<'a> {
+    /// Its span, as returned by [`Observer::planning`].
+    pub span: &'a TraceContext,
+    /// The parent span.
+    pub parent: Option<&'a TraceContext>,
+    /// The name of the planner.
     pub by: &'a str,
-    /// When that began, in milliseconds since 1970.
+    /// When planning started, in milliseconds since 1970.
     pub began_ms: i64,
-    /// How many tokens it took.
+    /// The tokens it used.
     pub tokens: u64,
     /// Why there is no plan.
     pub failure: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! `Store`: keeps journals as opaque chunks and lets the sequence number be the lock.
+//! `Store`: keeps journals as opaque chunks, with the sequence number as the lock.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -7,56 +7,59 @@ use tramline_core::Str;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{ContentDigest, StoredDocument};
 
-/// Rows that are looked through at a time to count runs.
-const BORN_PAGE_ROWS: usize = 1_000;
+/// Rows per page when runs are counted.
+const COUNT_PAGE_ROWS: usize = 1_000;
 
-/// Keeps journals, and small named documents beside them. Knows nothing of what they mean.
+/// Keeps journals and small named documents. It does not interpret them.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Makes the events `seen + 1 ..= last` durable, if `seen` is still the journal's last.
+    /// Makes the events `seen + 1 ..= last` durable, if `seen` is still the last event of the
+    /// journal.
     ///
-    /// When it returns, the chunk survives the death of the process and of the machine's power.
-    /// Appends of several runs share one disk sync. One whose caller stops waiting may still be
-    /// made, and so may, rarely, one whose disk failed while syncing: who goes on reads first.
+    /// When it returns, the chunk survives a crash of the process and a power loss. Appends of
+    /// several runs share one disk sync. An append whose caller stops waiting may still be made,
+    /// and so may, rarely, one whose disk failed while syncing: read the journal before you
+    /// continue.
     ///
-    /// The documents that it brings are kept with it or not at all, each once for all journals
-    /// that refer to it, and until the last of these is removed. An append brings every document
-    /// that its events refer to, also one that the store may have: another process may be removing
-    /// the last journal that referred to it.
+    /// Its documents are stored with it or not at all, each once for all journals that refer to it,
+    /// until the last of these is removed. An append carries every document that its events refer
+    /// to, even one that the store may have: another process may be removing the last journal that
+    /// referred to it.
     ///
-    /// What it says of the claim happens with it or not at all. An append by which the run is
-    /// over gives the claim back, whoever holds it.
+    /// Its claim change happens with it or not at all. An append that ends the run releases the
+    /// claim, whoever holds it.
     async fn append(&self, append: Append) -> Result<(), AppendError>;
 
-    /// Like [`append`](Store::append), for words after which nothing leaves but a reply that can be
-    /// given again. When it returns, the chunk survives the death of the process at once, and that
-    /// of the machine's power soon: at the latest when any later append has returned.
-    async fn jot(&self, append: Append) -> Result<(), AppendError> {
+    /// Like [`append`](Store::append), but may return before the disk sync. Only for events whose
+    /// loss costs at most a repeated reply. When it returns, the chunk survives a crash of the
+    /// process; it survives a power loss soon, at the latest when any later append has returned.
+    async fn append_relaxed(&self, append: Append) -> Result<(), AppendError> {
         self.append(append).await
     }
 
-    /// The chunks of a run that hold events after `after`, in order. Empty for an unknown run.
-    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault>;
+    /// The chunks of a run with events after `after`, in order. Empty for an unknown run.
+    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<JournalChunk>, StoreFault>;
 
-    /// The body of a document that a journal refers to, as it was brought. The caller holds it
-    /// against its digest.
+    /// The body of a document that a journal refers to, as it was appended. The caller checks its
+    /// digest.
     async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault>;
 
-    /// What can still be read of a run whose journal is damaged: its whole chunks, in order. There
-    /// may be gaps between them.
-    async fn salvage(&self, run: &RunId) -> Result<Vec<Chunk>, StoreFault> {
+    /// The readable part of a damaged journal: its intact chunks, in order. There may be gaps
+    /// between them.
+    async fn read_intact(&self, run: &RunId) -> Result<Vec<JournalChunk>, StoreFault> {
         self.read(run, 0).await
     }
 
-    /// The runs that fit the filter, newest first.
-    async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault>;
+    /// The runs that match the filter, newest first.
+    async fn runs(&self, filter: RunFilter) -> Result<RunPage, StoreFault>;
 
-    /// How many runs were born in a millisecond. What a run calls is born with it, so that these are
-    /// the run, all that it led to, and the few others of that moment.
-    async fn born(&self, at_ms: i64) -> Result<u64, StoreFault> {
+    /// How many runs were created in a millisecond. Child runs share the creation time of their
+    /// root run, so this counts the root run, its descendants, and the few other runs of that
+    /// millisecond.
+    async fn count_created(&self, at_ms: i64) -> Result<u64, StoreFault> {
         let mut filter = RunFilter {
             after: Some(RunId::new(at_ms, u128::MAX)),
-            most: BORN_PAGE_ROWS,
+            limit: COUNT_PAGE_ROWS,
             ..RunFilter::default()
         };
         let (first, mut born) = (RunId::new(at_ms, 0), 0);
@@ -74,14 +77,14 @@ pub trait Store: Send + Sync + 'static {
     /// One run's row.
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault>;
 
-    /// How much all runs take up. What documents take up is left out unless a store says better.
-    async fn usage(&self) -> Result<Usage, StoreFault> {
-        let mut usage = Usage::default();
+    /// How much space all runs use. The default implementation leaves out documents.
+    async fn usage(&self) -> Result<StoreUsage, StoreFault> {
+        let mut usage = StoreUsage::default();
         let mut filter = RunFilter::default();
         loop {
             let page = self.runs(filter.clone()).await?;
             for row in &page.rows {
-                usage.open += u64::from(!row.head.status.is_over());
+                usage.open += u64::from(!row.index_row.status.is_over());
                 usage.bytes += row.bytes;
             }
             filter.after = page.rows.last().map(|row| row.run.clone());
@@ -91,36 +94,35 @@ pub trait Store: Send + Sync + 'static {
         }
     }
 
-    /// How many bytes the store takes up on its disk, room that it can use again left out. Nothing
-    /// for a store that is in memory.
-    async fn footprint(&self) -> Result<u64, StoreFault> {
+    /// How many bytes the store uses on disk, without reusable space. 0 for a store in memory.
+    async fn disk_bytes(&self) -> Result<u64, StoreFault> {
         Ok(0)
     }
 
-    /// Asks to be the one process that drives `run`. A claim dies with its process at once.
+    /// Requests the claim: the right of one process to drive `run`. A claim ends with its process.
     async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault>;
 
-    /// Gives a claim back. Releasing what is not held does nothing.
+    /// Releases a claim. Releasing a claim that is not held does nothing.
     async fn release(&self, run: &RunId) -> Result<(), StoreFault>;
 
-    /// Forgets runs with all their events, and the documents that only they referred to; unknown
-    /// ones are passed over. Gives the number removed.
+    /// Removes runs with all their events, and the documents that only they referred to; unknown
+    /// ones are skipped. Returns the number removed.
     async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault>;
 
-    /// Whether another living process has driven runs of this store. Such a process may go on with
-    /// a run that is answered.
+    /// Whether another live process has driven runs of this store. Such a process may resume a run
+    /// that is answered.
     async fn is_shared(&self) -> Result<bool, StoreFault> {
         Ok(false)
     }
 
-    /// Ticks after every commit that may have added events, of this process or of another one.
+    /// Changes after every commit that may have added events, of this process or another one.
     fn changes(&self) -> watch::Receiver<u64>;
 
-    /// Keeps a small document under a kind and a key, replacing what was there.
+    /// Stores a small document under a kind and a key, replacing the existing one.
     async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault>;
 
-    /// Keeps a document in the place of what the caller has seen there: these very bytes, or
-    /// nothing. Whether it was kept; where another came first it is not, and nothing changes.
+    /// Replaces a document if it is still what the caller has seen: exactly these bytes, or
+    /// nothing. Returns whether it was stored; if another writer came first, nothing changes.
     async fn swap(
         &self,
         kind: &str,
@@ -129,10 +131,10 @@ pub trait Store: Send + Sync + 'static {
         body: Vec<u8>,
     ) -> Result<bool, StoreFault>;
 
-    /// Like [`swap`](Store::swap), for what helps later and of which nothing that leaves depends.
-    /// When it returns, the document survives the death of the process at once, and that of the
-    /// machine's power soon: at the latest when any later append has returned.
-    async fn note(
+    /// Like [`swap`](Store::swap), but may return before the disk sync. Only for data that no reply
+    /// depends on. When it returns, the document survives a crash of the process; it survives a
+    /// power loss soon, at the latest when any later append has returned.
+    async fn swap_relaxed(
         &self,
         kind: &str,
         key: &str,
@@ -148,60 +150,61 @@ pub trait Store: Send + Sync + 'static {
     /// The keys of a kind, sorted.
     async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault>;
 
-    /// Forgets documents of a kind; unknown keys are passed over.
-    async fn forget(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault>;
+    /// Removes documents of a kind; unknown keys are skipped.
+    async fn delete(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault>;
 }
 
-/// Events to be added to one run's journal, already encoded.
+/// Encoded events to append to one run's journal.
 #[derive(Clone, Debug)]
 pub struct Append {
-    /// Whose journal.
+    /// The run.
     pub run: RunId,
-    /// The last event the appender knows; 0 starts a journal.
+    /// The last event the writer knows; 0 starts a journal.
     pub seen: Seq,
-    /// The last event of this chunk, so the chunk holds `last - seen` events.
+    /// The last event of this chunk, so the chunk has `last - seen` events.
     pub last: Seq,
     /// The encoded events.
     pub body: Vec<u8>,
-    /// What the list of runs shows from now on.
-    pub head: Head,
-    /// What becomes of the claim to drive the run.
-    pub hold: Hold,
-    /// The documents that the events refer to: with the first append of a journal, mostly.
+    /// The new run index entry.
+    pub index_row: RunIndexRow,
+    /// The change of the claim.
+    pub claim: ClaimChange,
+    /// The documents that the events refer to; usually only the first append has any.
     pub documents: Vec<Arc<StoredDocument>>,
 }
 
-/// What an append says of the claim to drive its run.
+/// How an append changes the claim on its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hold {
-    /// It stays as it is.
+pub enum ClaimChange {
+    /// It stays unchanged.
     #[default]
     Keep,
-    /// It is asked for; if a living process has it, nothing is appended.
+    /// It is requested; if another live process holds it, nothing is appended.
     Take,
-    /// It is given back, if it is ours.
-    Give,
+    /// It is released, if we hold it.
+    Release,
 }
 
-/// The row of the list of runs: an index over journals, rebuilt from them if lost.
+/// The entry of a run in the list of runs: an index over the journals that can be rebuilt from
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// How the run stands.
-    pub status: Status,
+pub struct RunIndexRow {
+    /// The status of the run.
+    pub status: RunStatus,
     /// The workflow's name.
     pub workflow: Str,
     /// The caller's label that groups runs.
     pub session: Option<Str>,
-    /// When the run began, in milliseconds since 1970.
+    /// When the run started, in milliseconds since 1970.
     pub started_ms: i64,
-    /// When its last event happened.
+    /// The time of its last event.
     pub updated_ms: i64,
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
-    /// Being driven, or to be driven on.
+pub enum RunStatus {
+    /// Driven, or waiting for a driver.
     Running,
     /// Waiting for an answer.
     Paused,
@@ -209,18 +212,18 @@ pub enum Status {
     Completed,
     /// Ended with a failure.
     Failed,
-    /// Ended by a no to an approval.
+    /// Ended by a rejected approval.
     Rejected,
-    /// Ended from outside.
+    /// Ended by an abort.
     Aborted,
-    /// Ended because nobody answered in the time it was given.
+    /// Ended because no answer came within its time to live.
     Expired,
-    /// A conversation along a procedure, moved by its agent.
-    Guided,
+    /// An open SOP session.
+    SopSession,
 }
 
-impl Status {
-    /// Every status.
+impl RunStatus {
+    /// All statuses.
     pub const ALL: [Self; 8] = [
         Self::Running,
         Self::Paused,
@@ -229,15 +232,15 @@ impl Status {
         Self::Rejected,
         Self::Aborted,
         Self::Expired,
-        Self::Guided,
+        Self::SopSession,
     ];
 
-    /// The status as users read it.
+    /// The status as users see it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Paused => "paused",
-            Self::Guided => "guided",
+            Self::SopSession => "guided",
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Rejected => "rejected",
@@ -246,20 +249,20 @@ impl Status {
         }
     }
 
-    /// Reads what [`Status::as_str`] wrote.
+    /// Parses the output of [`Status::as_str`].
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 
-    /// Whether nothing more can happen.
+    /// Whether the run has ended.
     pub fn is_over(self) -> bool {
-        !matches!(self, Self::Running | Self::Paused | Self::Guided)
+        !matches!(self, Self::Running | Self::Paused | Self::SopSession)
     }
 }
 
-/// A stretch of a journal as it was appended.
+/// A part of a journal as it was appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
+pub struct JournalChunk {
     /// Its first event.
     pub first: Seq,
     /// Its last event.
@@ -271,62 +274,62 @@ pub struct Chunk {
 /// Which runs to list.
 #[derive(Clone, Debug, Default)]
 pub struct RunFilter {
-    /// Only runs that stand so; empty means any.
-    pub status: Vec<Status>,
+    /// Only runs with these statuses; empty means any.
+    pub status: Vec<RunStatus>,
     /// Only runs of this workflow.
     pub workflow: Option<Str>,
     /// Only runs of this session.
     pub session: Option<Str>,
     /// Only runs whose last event is older than this.
     pub updated_before_ms: Option<i64>,
-    /// Only runs before this one in the list: where the last page ended.
+    /// Only runs after this one in the list, to continue after a page.
     pub after: Option<RunId>,
-    /// At most so many; 0 means 100. A store may give fewer and say that there are more.
-    pub most: usize,
+    /// The page size; 0 means 100. A store may return fewer and set `more`.
+    pub limit: usize,
 }
 
 /// One page of the list of runs.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
+pub struct RunPage {
     /// The rows, newest first.
     pub rows: Vec<RunRow>,
-    /// Whether older ones fit the filter too.
+    /// Whether there are more matching runs.
     pub more: bool,
 }
 
-/// How much all runs take up.
+/// How much space all runs use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// How many are running, paused or guided.
+pub struct StoreUsage {
+    /// How many runs are running or paused, or are open SOP sessions.
     pub open: u64,
-    /// How many bytes their journals hold, those of ended runs among them, and the documents that
-    /// they refer to.
+    /// The bytes of all journals, including those of ended runs, and of the documents that they
+    /// refer to.
     pub bytes: u64,
 }
 
 /// One run in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRow {
-    /// Which run.
+    /// The run.
     pub run: RunId,
     /// Its last event.
     pub last: Seq,
-    /// How many bytes its journal holds.
+    /// The size of its journal in bytes.
     pub bytes: u64,
-    /// What the last append said of it.
-    pub head: Head,
-    /// Whether a living process holds the claim to drive it.
+    /// The index entry of the last append.
+    pub index_row: RunIndexRow,
+    /// Whether a live process holds the claim to drive it.
     pub driven: bool,
 }
 
-/// The answer to asking for a run.
+/// The result of requesting a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is ours until we release it or die.
+    /// We hold it until we release it or the process ends.
     Held,
-    /// A living process has it.
+    /// Another live process holds it.
     Elsewhere {
-        /// Which one: its process id and start, for messages.
+        /// That process: its process id and start time, for messages.
         owner: String,
     },
 }
@@ -334,16 +337,16 @@ pub enum Claim {
 /// Why an append was not made. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// Somebody appended first.
+    /// Another writer appended first.
     #[error("the journal has moved on to event {last}")]
-    Moved {
-        /// The journal's last event now.
+    Conflict {
+        /// The last event of the journal now.
         last: Seq,
     },
-    /// The claim was asked for, and a living process has it.
+    /// The claim was requested, and another live process holds it.
     #[error("it is driven by {owner}")]
     Elsewhere {
-        /// Which one: its process id and start, for messages.
+        /// That process: its process id and start time, for messages.
         owner: String,
     },
     /// The store failed.
@@ -355,6 +358,6 @@ pub enum AppendError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreFault {
-    /// What happened and what to do about it.
+    /// What happened and how to fix it.
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! `Tools`: everything that can be called, whatever stands behind it.
+//! `Tools`: everything that can be called, whatever implements it.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -6,56 +6,56 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_core::question::FileChange;
-use tramline_core::upstream::Upstream;
+use tramline_core::pause_view::FileChange;
+use tramline_core::trace_context::TraceContext;
 use tramline_core::{Str, Value};
 
 /// Lists and calls tools.
 #[async_trait]
 pub trait Tools: Send + Sync + 'static {
-    /// The tool as last listed, without waiting for anything.
+    /// The tool as last listed, without waiting.
     fn known(&self, name: &ToolName) -> Option<Arc<Tool>>;
 
-    /// The tool, asking its server first if need be.
+    /// The tool; its server is asked if necessary.
     async fn find(&self, name: &ToolName) -> Result<Arc<Tool>, Failure>;
 
-    /// Every server with its tools, or with why it could not be asked.
-    async fn list(&self) -> Vec<Listing>;
+    /// All servers with their tools, or with why they could not be asked.
+    async fn list(&self) -> Vec<ServerTools>;
 
-    /// Every server with what is known of its tools by now, asking nobody. Empty where servers are
-    /// known only by asking.
-    fn sources(&self) -> Vec<Source> {
+    /// All servers with their tools as far as known, without asking. Empty if servers are known
+    /// only by asking.
+    fn sources(&self) -> Vec<ServerSource> {
         Vec::new()
     }
 
-    /// One server's tools, or why it could not be asked; nothing where there is no such server.
-    async fn ask(&self, server: &str) -> Option<Listed> {
+    /// The tools of one server, or why it could not be asked; `None` if there is no such server.
+    async fn list_server(&self, server: &str) -> Option<ListedTools> {
         let mut listings = self.list().await.into_iter();
         let found = listings.find(|listing| listing.server == server)?;
         Some(found.tools.map(Arc::new))
     }
 
-    /// Why a tool that is listed cannot be used here and now, such as a switch that is off. Nothing
-    /// where it can, as far as that is known without asking anybody.
+    /// Why a listed tool cannot be used now, such as a switch that is off; `None` if it can, as far
+    /// as known without asking its server.
     fn unusable(&self, _name: &ToolName) -> Option<String> {
         None
     }
 
-    /// Calls a tool and waits for its output. Ends soon after `cancel` fires, having told the
-    /// server; never waits longer than the time-out. A failure whose data says `sent: false` is
-    /// known never to have left, so the call may be made again whatever it does.
-    async fn call(&self, call: Call) -> Result<Value, Failure>;
+    /// Calls a tool and waits for its output. Ends soon after `cancel` fires, after notifying the
+    /// server; never waits longer than the timeout. A failure whose data says `sent: false` is
+    /// known never to have been sent, so the call may be repeated whatever it does.
+    async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure>;
 
-    /// What a call would change in a file, without making it. Nothing where that cannot be told.
+    /// What a call would change in a file, without making the call; `None` if that is unknown.
     async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
         let _ = (name, arguments);
         None
     }
 
-    /// The text of a document that an agent named by its path. Front ends ask the policy about
-    /// `builtin:read-file` first, since this is the same by another way.
+    /// The text of a document that an agent named by its path. Front ends check the policy for
+    /// `builtin:read-file` first, because this has the same effect.
     async fn document(&self, path: &str, patience: Duration) -> Result<String, Failure> {
-        let call = Call {
+        let call = ToolCallRequest {
             tool: ToolName::new("builtin", "read-file"),
             arguments: Value::object([("path", path.into())]),
             key: "document".into(),
@@ -73,19 +73,19 @@ pub trait Tools: Send + Sync + 'static {
         Ok(part("content").to_owned())
     }
 
-    /// What went over the wire for the call with this key, as far as that is still known. Nothing
-    /// where nothing goes over a wire.
+    /// The wire messages of the call with this key, if they are still available; `None` for tools
+    /// that are called in-process.
     fn exchange(&self, name: &ToolName, key: &str) -> Option<Exchange>;
 }
 
-/// What went over the wire for one call.
+/// The wire messages of one call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exchange {
-    /// What was sent; nothing if that is not known any more.
+    /// The request; `None` if it is no longer available.
     pub request: Option<Value>,
-    /// What came back; nothing if nothing did, or if it was too large to be kept.
+    /// The response; `None` if there was none, or if it was too large to keep.
     pub response: Option<Value>,
-    /// The last lines that the server wrote beside its answers.
+    /// The last lines that the server wrote to stderr.
     pub stderr: Vec<String>,
 }
 
@@ -102,78 +102,78 @@ pub struct Tool {
     pub input_schema: Value,
     /// The JSON Schema of its structured output.
     pub output_schema: Option<Value>,
-    /// What its server says of its effects.
-    pub hints: Hints,
+    /// The server's annotations of its effects.
+    pub hints: ToolHints,
 }
 
-/// What a server says of a tool's effects. Absent means unsaid, and unsaid means the worst.
+/// A tool's annotations. A missing one is treated as the least safe value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hints {
+pub struct ToolHints {
     /// It changes nothing.
     pub read_only: Option<bool>,
-    /// It may destroy something.
+    /// It may delete or overwrite something.
     pub destructive: Option<bool>,
-    /// Calling it again with the same arguments changes nothing more.
+    /// Calling it again with the same arguments has no further effect.
     pub idempotent: Option<bool>,
-    /// It reaches into the world outside.
+    /// It interacts with external systems.
     pub open_world: Option<bool>,
 }
 
-impl Hints {
-    /// Whether a call may be repeated when nobody knows if it happened.
+impl ToolHints {
+    /// Whether a call in doubt may be repeated.
     pub fn repeatable(self) -> bool {
         self.read_only == Some(true) || self.idempotent == Some(true)
     }
 }
 
-/// One server's answer to being asked for its tools.
+/// The tools of one server.
 #[derive(Clone, Debug)]
-pub struct Listing {
+pub struct ServerTools {
     /// The server's name in the configuration.
     pub server: Str,
-    /// Its tools, or why there are none.
+    /// Its tools, or why they could not be listed.
     pub tools: Result<Vec<Arc<Tool>>, Failure>,
 }
 
-/// A server's tools, or why there are none. The same list for as long as they stay the same.
-pub type Listed = Result<Arc<Vec<Arc<Tool>>>, Failure>;
+/// A server's tools, or why they could not be listed. The same list while they stay the same.
+pub type ListedTools = Result<Arc<Vec<Arc<Tool>>>, Failure>;
 
-/// A server and what is known of its tools without asking it.
+/// A server and its tools as far as known without asking it.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct ServerSource {
     /// The server's name in the configuration.
     pub server: Str,
-    /// What tells one configuration of it from another; nothing where its tools are always known.
-    pub print: Option<Str>,
+    /// A fingerprint of its configuration; `None` if its tools are always known.
+    pub fingerprint: Option<Str>,
     /// Its tools as last listed.
     pub tools: Option<Arc<Vec<Arc<Tool>>>>,
 }
 
 /// One call of a tool.
-pub struct Call {
-    /// What to call.
+pub struct ToolCallRequest {
+    /// The tool to call.
     pub tool: ToolName,
     /// The arguments, an object.
     pub arguments: Value,
-    /// The same for every repetition of one step, so that a server can tell a repetition.
+    /// The idempotency key: the same for every repetition of one step.
     pub key: Str,
-    /// How long to wait for an answer, or for the next sign of progress.
+    /// How long to wait for an answer or the next progress notification.
     pub timeout: Duration,
-    /// Fires when nobody wants the answer any more.
+    /// Fires when the answer is no longer needed.
     pub cancel: CancellationToken,
-    /// Told of progress, if anybody cares.
+    /// Receives progress notifications, if set.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    /// The span that it belongs to, for servers that trace.
-    pub upstream: Option<Upstream>,
+    /// The trace span it belongs to, for servers that trace.
+    pub upstream: Option<TraceContext>,
 }
 
-/// A sign of life from a running call.
+/// A progress notification of a running call.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// How far it is.
+    /// The progress so far.
     pub done: f64,
-    /// How far it goes, if known.
+    /// The total, if known.
     pub total: Option<f64>,
-    /// What it is doing.
+    /// What the call is doing.
     pub message: Option<String>,
 }

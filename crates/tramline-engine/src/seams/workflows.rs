@@ -4,20 +4,20 @@ use std::sync::Arc;
 use tramline_core::graph::Graph;
 use tramline_core::{Str, Value};
 
-/// Finds workflows by name, without waiting for anything.
+/// Finds workflows by name, without waiting.
 pub trait Workflows: Send + Sync + 'static {
-    /// The workflow of that name as it is now.
+    /// The current workflow of that name.
     fn find(&self, name: &str) -> Option<Callable>;
 
-    /// The names of all, for suggestions.
+    /// All names, for suggestions.
     fn names(&self) -> Vec<Str>;
 }
 
 /// A workflow that a run can call.
 #[derive(Clone, Debug)]
 pub struct Callable {
-    /// What to run.
+    /// The graph to run.
     pub graph: Arc<Graph>,
-    /// Where its document and its servers are to be found again.
+    /// Where its document and its servers can be found again.
     pub origin: Value,
 }

@@ -1,94 +1,95 @@
-//! How sure a hit is: the signs that speak for it, weighed as outcomes have shown.
+//! The confidence of a hit: its features with fitted weights.
 //!
-//! The weights were fitted by `cargo xtask bench search --calibrate` to queries whose right answers are
-//! known, and are held to other queries of the same sets by `bench search`. No score or nearness
-//! alone is a confidence: they say which hit is best and not whether it is right.
+//! `cargo xtask bench search --calibrate` fitted the weights on queries with known answers, and `bench search` measures
+//! them on other queries of the same sets. A score or a similarity alone is not a confidence: it shows which hit is
+//! best, not whether that hit is correct.
 
-/// A hit that alone says exactly what was asked for.
-const EXACT: f64 = 0.97;
-/// A hit that alone says nearly what was asked for, and how alike that is.
-const NEARLY: f64 = 0.95;
-const NEARLY_LIKENESS: f32 = 0.9;
-/// A hit that has less in common with the query than this is never sure: long requests for several
-/// things have leaders that are right less often than they look.
-const COMMON_MIN: f32 = 0.4;
-const UNSURE: f64 = 0.9;
+/// Confidence of the only hit that matches the query exactly.
+const EXACT_CONFIDENCE: f64 = 0.97;
+/// Confidence of the only hit that nearly matches the query. `NEARLY_LIKENESS` is the lowest similarity for that.
+const NEAR_EXACT_CONFIDENCE: f64 = 0.95;
+const NEAR_EXACT_SIMILARITY: f32 = 0.9;
+/// A hit with less similarity to the query gets at most `UNSURE_CONFIDENCE_MAX`: the top hits of long requests for
+/// several things are correct less often than their features suggest.
+const SIMILARITY_MIN: f32 = 0.4;
+/// Highest confidence of a hit below `SIMILARITY_MIN`.
+const UNSURE_CONFIDENCE_MAX: f64 = 0.9;
 
-/// What speaks for a hit.
+/// The features of a hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Signs {
-    /// How far it is ahead of its best rival by words, as a share: below 0 it is behind.
+pub struct HitFeatures {
+    /// Its lead over the best other hit by words, as a share; negative if it is behind.
     pub margin: f32,
-    /// How alike its name, its description or a past wish is to the query, from 0 to 1.
-    pub likeness: f32,
-    /// Its share of the past wishes that are most alike.
+    /// The similarity of its name, its description or a past request to the query, from 0 to 1.
+    pub similarity: f32,
+    /// Its share of the most similar past requests.
     pub vote: f32,
-    /// How far it is ahead of its best rival by meaning, in deviations; none without an embedder.
-    pub meaning: Option<f32>,
-    /// Whether no rival is as alike.
-    pub alone: bool,
-    /// Whether it alone says exactly what the query says.
+    /// Its lead over the best other hit by embedding, in standard deviations; `None` without an embedder.
+    pub embedding_lead: Option<f32>,
+    /// Whether no other hit is as similar.
+    pub is_most_similar: bool,
+    /// Whether it is the only exact match.
     pub exact: bool,
 }
 
-/// How much each sign weighs.
+/// The weights of the features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// What holds without any sign.
+    /// The weight of the constant.
     pub bias: f64,
-    /// By [`Signs::weighed`].
-    pub weights: [f64; Signs::WEIGHED],
+    /// The weights in the order of [`Signs::weighed`].
+    pub weights: [f64; HitFeatures::WEIGHED],
 }
 
 impl Calibration {
-    /// For searches by words and wishes.
+    /// For searches by words and past requests.
     pub const WORDS: Self = Self {
         bias: -1.08,
         weights: [3.70, 3.33, 0.15, 0.00],
     };
-    /// For searches by meaning too.
+    /// For searches that also use embeddings.
     pub const MEANING: Self = Self {
         bias: -0.27,
         weights: [2.13, 2.53, 0.00, 0.98],
     };
 
-    /// The chance that a hit with these signs is right.
-    pub fn chance(&self, signs: &Signs) -> f64 {
-        let weighed = self.weights.iter().zip(signs.weighed());
+    /// The probability that a hit with these features is correct.
+    pub fn probability(&self, signs: &HitFeatures) -> f64 {
+        let weighed = self.weights.iter().zip(signs.weighted());
         let sum = weighed.fold(self.bias, |sum, (weight, sign)| sum + weight * sign);
         1.0 / (1.0 + (-sum).exp())
     }
 }
 
-impl Signs {
-    /// How many signs are weighed.
+impl HitFeatures {
+    /// Number of weighted features.
     pub const WEIGHED: usize = 4;
 
-    /// The signs that are weighed, in the order of the weights.
-    pub fn weighed(&self) -> [f64; Self::WEIGHED] {
-        let meaning = self.meaning.unwrap_or(0.0);
-        [self.margin, self.likeness, self.vote, meaning].map(f64::from)
+    /// The weighted features, in the order of the weights.
+    pub fn weighted(&self) -> [f64; Self::WEIGHED] {
+        let meaning = self.embedding_lead.unwrap_or(0.0);
+        [self.margin, self.similarity, self.vote, meaning].map(f64::from)
     }
 
-    /// How sure a hit with these signs is.
+    /// The confidence of a hit with these features.
     pub fn confidence(&self) -> f64 {
-        let calibration = match self.meaning {
+        let calibration = match self.embedding_lead {
             None => Calibration::WORDS,
             Some(_) => Calibration::MEANING,
         };
-        let chance = calibration.chance(self).max(self.floor());
-        match self.likeness < COMMON_MIN && !self.exact {
-            true => chance.min(UNSURE),
+        let chance = calibration.probability(self).max(self.exact_match_floor());
+        match self.similarity < SIMILARITY_MIN && !self.exact {
+            true => chance.min(UNSURE_CONFIDENCE_MAX),
             false => chance,
         }
     }
 
-    /// What exact words are worth, whatever else is there.
-    pub fn floor(&self) -> f64 {
+    /// The lowest confidence of an exact or nearly exact match, whatever the other features are.
+    pub fn exact_match_floor(&self) -> f64 {
         if self.exact {
-            EXACT
-        } else if self.alone && self.likeness >= NEARLY_LIKENESS {
-            NEARLY
+            EXACT_CONFIDENCE
+        } else if self.is_most_similar && self.similarity >= NEAR_EXACT_SIMILARITY {
+            NEAR_EXACT_CONFIDENCE
         } else {
             0.0
         }

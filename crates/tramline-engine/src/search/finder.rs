@@ -1,24 +1,24 @@
-//! Search with an embedder: texts become vectors here, before the index sees them.
+//! Search with an embedder: computes the embeddings of texts for the index.
 
-use super::card::{Card, Kind, embedded};
-use super::meaning::{Vector, fingerprint};
-use super::{Full, Hit, Index};
+use super::document::{DocumentKind, SearchDocument, embedded_prefix};
+use super::embedding::{Vector, fingerprint};
+use super::{IndexFull, SearchHit, SearchIndex};
 use crate::seams::Embedder;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use tramline_core::failure::{Failure, FailureKind};
 
-/// Vectors by the fingerprint of their text, as bytes: what the caller keeps between starts.
-pub type Kept = HashMap<u128, Vec<u8>>;
+/// Encoded vectors by the fingerprint of their text. The caller stores them between starts.
+pub type EncodedVectors = HashMap<u128, Vec<u8>>;
 
-/// An index, and who tells it what texts mean.
+/// An index with its embedder.
 pub struct Finder {
-    index: RwLock<Index>,
+    index: RwLock<SearchIndex>,
     embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Finder {
-    /// A finder of nothing yet. Without an embedder it searches by words and wishes.
+    /// An empty finder. Without an embedder it searches by words and past requests.
     pub fn new(embedder: Option<Arc<dyn Embedder>>) -> Self {
         Self {
             index: RwLock::default(),
@@ -26,19 +26,22 @@ impl Finder {
         }
     }
 
-    /// Puts cards in, each in place of the one with its id. Vectors that are `kept` are taken from
-    /// there; those that had to be made are given back, to be kept.
+    /// Adds documents, each replacing the one with the same id. Vectors in `kept` are reused; new ones are returned, so
+    /// that the caller can store them.
     ///
-    /// Where the embedder fails the cards are in nonetheless and found by their words, and the
-    /// failure is told.
-    pub async fn put(&self, cards: Vec<Card>, kept: &Kept) -> Result<Kept, PutFailure> {
+    /// If the embedder fails, the documents are still added and found by their words, and the failure is returned.
+    pub async fn put(
+        &self,
+        cards: Vec<SearchDocument>,
+        kept: &EncodedVectors,
+    ) -> Result<EncodedVectors, PutError> {
         let made = match &self.embedder {
-            Some(embedder) => make(embedder.as_ref(), &cards, kept).await,
-            None => Ok(Kept::new()),
+            Some(embedder) => embed_missing(embedder.as_ref(), &cards, kept).await,
+            None => Ok(EncodedVectors::new()),
         };
         let (made, failure) = match made {
             Ok(made) => (made, None),
-            Err(failure) => (Kept::new(), Some(failure)),
+            Err(failure) => (EncodedVectors::new(), Some(failure)),
         };
         let model = self.embedder.as_ref().map(|embedder| embedder.model());
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
@@ -48,8 +51,11 @@ impl Finder {
                 Vector::decode(made.get(&key).or_else(|| kept.get(&key))?)
             };
             let vector = known(&card.text()).map(|description| {
-                let wishes: Vec<Vector> = card.wishes().filter_map(|wish| known(wish)).collect();
-                Vector::of_card(&description, &wishes)
+                let wishes: Vec<Vector> = card
+                    .past_requests()
+                    .filter_map(|wish| known(wish))
+                    .collect();
+                Vector::of_document(&description, &wishes)
             });
             index.put(card, vector.as_ref())?;
         }
@@ -59,33 +65,36 @@ impl Finder {
         }
     }
 
-    /// Takes a card out; whether it was there.
+    /// Removes a document; `false` if there was none.
     pub fn remove(&self, id: &str) -> bool {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         index.remove(id)
     }
 
-    /// The cards that meet a query best, of the kinds that are wanted. Where the embedder fails,
-    /// words and wishes decide.
+    /// The documents of the wanted kinds that match a query best. If the embedder fails, words and past requests
+    /// decide.
     pub async fn search(
         &self,
         query: &str,
         most: usize,
-        wanted: impl Fn(Kind) -> bool,
-    ) -> Vec<Hit> {
-        let mut meanings = self.meanings(&[query.to_owned()]).await;
+        wanted: impl Fn(DocumentKind) -> bool,
+    ) -> Vec<SearchHit> {
+        let mut meanings = self.embeddings(&[query.to_owned()]).await;
         let vector = meanings.pop().flatten();
         self.read(|index| index.search_kind(query, vector.as_ref(), most, wanted))
     }
 
-    /// What texts mean, one answer for each; nothing where there is no embedder or it fails.
-    pub async fn meanings(&self, texts: &[String]) -> Vec<Option<Vector>> {
+    /// The embeddings of texts, one for each; empty without an embedder or if it fails.
+    pub async fn embeddings(&self, texts: &[String]) -> Vec<Option<Vector>> {
         let Some(embedder) = &self.embedder else {
             return Vec::new();
         };
         let mut all = Vec::new();
         for batch in texts.chunks(embedder.batch_max().max(1)) {
-            let batch = batch.iter().map(|text| embedded(text).to_owned()).collect();
+            let batch = batch
+                .iter()
+                .map(|text| embedded_prefix(text).to_owned())
+                .collect();
             match embed(embedder.as_ref(), batch).await {
                 Ok(vectors) => all.extend(vectors),
                 Err(_) => return Vec::new(),
@@ -94,33 +103,37 @@ impl Finder {
         all
     }
 
-    /// Reads the index.
-    pub fn read<T>(&self, read: impl FnOnce(&Index) -> T) -> T {
+    /// Gives read access to the index.
+    pub fn read<T>(&self, read: impl FnOnce(&SearchIndex) -> T) -> T {
         read(&self.index.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Why cards are not in, or are in without their meaning.
+/// Why documents were not added, or were added without embeddings.
 #[derive(Debug, thiserror::Error)]
-pub enum PutFailure {
-    /// There are too many; the ones from here on are not in.
+pub enum PutError {
+    /// The index is full; the remaining documents were not added.
     #[error(transparent)]
-    Full(#[from] Full),
-    /// The embedder failed; the cards are found by their words.
+    Full(#[from] IndexFull),
+    /// The embedder failed; the documents are found by their words.
     #[error("{0}")]
     Embedder(Failure),
 }
 
-impl From<Failure> for PutFailure {
+impl From<Failure> for PutError {
     fn from(failure: Failure) -> Self {
         Self::Embedder(failure)
     }
 }
 
-/// The vectors of texts that are not kept yet, by the fingerprints of the texts.
-async fn make(embedder: &dyn Embedder, cards: &[Card], kept: &Kept) -> Result<Kept, Failure> {
+/// The vectors of texts that are not stored yet, by the fingerprints of the texts.
+async fn embed_missing(
+    embedder: &dyn Embedder,
+    cards: &[SearchDocument],
+    kept: &EncodedVectors,
+) -> Result<EncodedVectors, Failure> {
     let texts = cards.iter().flat_map(|card| {
-        let wishes = card.wishes().map(|wish| wish.to_string());
+        let wishes = card.past_requests().map(|wish| wish.to_string());
         std::iter::once(card.text()).chain(wishes)
     });
     let mut missing: HashMap<u128, String> = HashMap::new();
@@ -132,11 +145,11 @@ async fn make(embedder: &dyn Embedder, cards: &[Card], kept: &Kept) -> Result<Ke
     }
     let mut missing: Vec<(u128, String)> = missing.into_iter().collect();
     missing.sort_unstable();
-    let mut made = Kept::new();
+    let mut made = EncodedVectors::new();
     for batch in missing.chunks(embedder.batch_max().max(1)) {
         let texts = batch
             .iter()
-            .map(|(_, text)| embedded(text).to_owned())
+            .map(|(_, text)| embedded_prefix(text).to_owned())
             .collect();
         let vectors = embed(embedder, texts).await?;
         for ((key, _), vector) in batch.iter().zip(vectors) {
@@ -148,7 +161,7 @@ async fn make(embedder: &dyn Embedder, cards: &[Card], kept: &Kept) -> Result<Ke
     Ok(made)
 }
 
-/// A vector for each text; none where the text means nothing.
+/// A vector for each text; `None` if the embedder returned no usable vector.
 async fn embed(
     embedder: &dyn Embedder,
     texts: Vec<String>,
@@ -157,7 +170,7 @@ async fn embed(
     let vectors = embedder.embed(texts).await?;
     if vectors.len() != count {
         let message = format!(
-            "the embedder gave {} vectors for {count} texts",
+            "the embedder returned {} vectors for {count} texts",
             vectors.len()
         );
         return Err(Failure::new(FailureKind::BadAnswer, message));

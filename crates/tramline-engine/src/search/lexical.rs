@@ -1,72 +1,75 @@
-//! Search by words: what each card says, weighed by how telling its words are (BM25).
+//! Search by words (BM25).
 //!
-//! Weights are whole tenths and their sums whole numbers: whatever was added and removed before, the
-//! same cards give the same scores to the last bit.
+//! Weights are whole tenths and their sums are integers, so the same documents always give bit-identical scores,
+//! whatever was added and removed before.
 
-use super::card::Card;
-use super::terms::{Posting, Slot, Term, Terms};
-use super::words::{spoken, stem, words};
+use super::document::SearchDocument;
+use super::postings::{DocIx, Posting, Postings, Term};
+use super::tokenize::{stem, stemmed_words, unstemmed_words};
 use std::collections::{BTreeMap, HashSet};
 
-/// How soon saying a word once more says little.
-const SATURATION: f32 = 1.2;
-/// How much a long text is held back against a short one.
-const LENGTH_SHARE: f32 = 0.75;
-/// What a word is worth, in tenths, by where it stands. Past wishes are many, so each counts less.
+/// BM25 `k1`: how quickly repetitions of a word stop adding to the score.
+const BM25_K1: f32 = 1.2;
+/// BM25 `b`: how strongly long documents are penalized.
+const BM25_B: f32 = 0.75;
+/// Weight of a word by field, in tenths. Past requests are many, so each counts less.
 const NAME_TENTHS: u32 = 30;
 const TEXT_TENTHS: u32 = 10;
-const WISH_TENTHS: u32 = 3;
+const PAST_REQUEST_TENTHS: u32 = 3;
 
-/// Where a word stands, as bits.
+/// The fields a word occurs in, as bits.
 pub(super) mod field {
     pub(in super::super) const NAME: u8 = 1;
     pub(in super::super) const SERVER: u8 = 2;
     pub(in super::super) const TITLE: u8 = 4;
     pub(in super::super) const DESCRIPTION: u8 = 8;
     pub(in super::super) const PARAMETERS: u8 = 16;
-    pub(in super::super) const WISHES: u8 = 32;
+    pub(in super::super) const PAST_REQUESTS: u8 = 32;
 }
 
-/// A word of a card.
+/// A word of a document.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said {
+pub(super) struct DocumentWord {
     pub(super) term: Term,
-    /// The fields it stands in.
+    /// The fields it occurs in.
     pub(super) fields: u8,
 }
 
-/// The words of one card.
+/// The words of one document.
 #[derive(Debug, Default)]
-pub(super) struct Sheet {
-    /// Every word, sorted by number.
-    pub(super) said: Box<[Said]>,
-    /// All weights together, in tenths.
+pub(super) struct DocTerms {
+    /// Every word, sorted by term number.
+    pub(super) words: Box<[DocumentWord]>,
+    /// The sum of all weights, in tenths.
     length: u32,
-    /// The words of the name, each once, sorted.
+    /// The distinct words of the name, sorted.
     pub(super) name: Box<[Term]>,
-    /// Those of the description.
+    /// The distinct words of the description, sorted.
     pub(super) description: Box<[Term]>,
-    /// Those of each past wish.
-    pub(super) wishes: Box<[Box<[Term]>]>,
+    /// The distinct words of each past request, sorted.
+    pub(super) past_requests: Box<[Box<[Term]>]>,
 }
 
-/// The words of all cards.
+/// The words of all documents.
 #[derive(Debug, Default)]
-pub(super) struct Lexical {
-    pub(super) terms: Terms,
-    sheets: Vec<Sheet>,
+pub(super) struct LexicalIndex {
+    pub(super) terms: Postings,
+    documents: Vec<DocTerms>,
     cards: usize,
-    /// The lengths of all sheets together, in tenths.
+    /// The sum of all documents' lengths, in tenths.
     length: u64,
 }
 
-impl Lexical {
-    /// Puts a card into an empty slot.
-    pub(super) fn put(&mut self, slot: Slot, card: &Card) {
+impl LexicalIndex {
+    /// Adds a document to an empty slot.
+    pub(super) fn put(&mut self, slot: DocIx, card: &SearchDocument) {
         let mut found: BTreeMap<Term, (u32, u8)> = BTreeMap::new();
         let terms = &mut self.terms;
         let mut add = |text: &str, weight: u32, field: u8| -> Box<[Term]> {
-            let mut set: Vec<Term> = words(text).iter().map(|word| terms.number(word)).collect();
+            let mut set: Vec<Term> = stemmed_words(text)
+                .iter()
+                .map(|word| terms.intern(word))
+                .collect();
             for term in &set {
                 let (known, fields) = found.entry(*term).or_default();
                 *known = known.saturating_add(weight);
@@ -88,8 +91,8 @@ impl Lexical {
             add(parameter, TEXT_TENTHS, field::PARAMETERS);
         }
         let wishes = card
-            .wishes()
-            .map(|wish| add(wish, WISH_TENTHS, field::WISHES));
+            .past_requests()
+            .map(|wish| add(wish, PAST_REQUEST_TENTHS, field::PAST_REQUESTS));
         let wishes = wishes.collect();
         let length = found.values().map(|(weight, _)| weight).sum();
         for (term, (weight, _)) in &found {
@@ -101,91 +104,100 @@ impl Lexical {
                 },
             );
         }
-        let said = found.iter().map(|(term, (_, fields))| Said {
+        let said = found.iter().map(|(term, (_, fields))| DocumentWord {
             term: *term,
             fields: *fields,
         });
         let said = said.collect();
-        let sheet = Sheet {
-            said,
+        let sheet = DocTerms {
+            words: said,
             length,
             name,
             description,
-            wishes,
+            past_requests: wishes,
         };
         let at = slot as usize;
-        if self.sheets.len() <= at {
-            self.sheets.resize_with(at + 1, Sheet::default);
+        if self.documents.len() <= at {
+            self.documents.resize_with(at + 1, DocTerms::default);
         }
-        self.sheets[at] = sheet;
+        self.documents[at] = sheet;
         self.cards += 1;
         self.length += u64::from(length);
     }
 
     /// Empties a slot.
-    pub(super) fn remove(&mut self, slot: Slot) {
-        let sheet = std::mem::take(&mut self.sheets[slot as usize]);
-        for said in &sheet.said {
+    pub(super) fn remove(&mut self, slot: DocIx) {
+        let sheet = std::mem::take(&mut self.documents[slot as usize]);
+        for said in &sheet.words {
             self.terms.remove(said.term, slot);
         }
         self.cards -= 1;
         self.length -= u64::from(sheet.length);
     }
 
-    /// What a card says.
-    pub(super) fn sheet(&self, slot: Slot) -> &Sheet {
-        &self.sheets[slot as usize]
+    /// The words of a document.
+    pub(super) fn document(&self, slot: DocIx) -> &DocTerms {
+        &self.documents[slot as usize]
     }
 
-    /// A query as terms, each once, with how telling it is. Words that no card has stay without a
-    /// term: they are asked for and not met.
-    pub(super) fn read(&self, query: &str) -> Vec<Asked> {
+    /// The distinct terms of a query with their weights. A word that occurs in no document has no term number: it
+    /// counts as requested but not matched.
+    pub(super) fn query_terms(&self, query: &str) -> Vec<QueryTerm> {
         let mut seen = HashSet::new();
         let mut asked = Vec::new();
-        for word in spoken(query) {
+        for word in unstemmed_words(query) {
             let stem = stem(&word);
             let term = self.terms.get(&stem);
             if seen.insert(stem) {
-                let telling = self.telling(term);
-                asked.push(Asked {
+                let telling = self.term_weight(term);
+                asked.push(QueryTerm {
                     word,
                     term,
-                    telling,
+                    weight: telling,
                 });
             }
         }
         asked
     }
 
-    /// Rare words tell more than common ones; those that no card has tell most.
-    pub(super) fn telling(&self, term: Option<Term>) -> f32 {
+    /// The inverse document frequency: rare words weigh more than common ones, and words in no document weigh most.
+    pub(super) fn term_weight(&self, term: Option<Term>) -> f32 {
         let having = term.map_or(0, |term| self.terms.postings(term).len()) as f32;
         (1.0 + (self.cards as f32 - having + 0.5) / (having + 0.5)).ln()
     }
 
-    /// How well each slot meets a query; those that do not at all have 0.
-    pub(super) fn scores(&self, asked: &[Asked]) -> Vec<f32> {
-        let mut scores = vec![0.0; self.sheets.len()];
+    /// The score of each slot for a query; 0 without a match.
+    pub(super) fn scores(&self, asked: &[QueryTerm]) -> Vec<f32> {
+        let mut scores = vec![0.0; self.documents.len()];
         let mean = self.length as f32 / self.cards.max(1) as f32;
-        let flat = SATURATION * (1.0 - LENGTH_SHARE);
-        let slope = SATURATION * LENGTH_SHARE / mean.max(1.0);
-        for Asked { term, telling, .. } in asked {
+        let flat = BM25_K1 * (1.0 - BM25_B);
+        let slope = BM25_K1 * BM25_B / mean.max(1.0);
+        for QueryTerm {
+            term,
+            weight: telling,
+            ..
+        } in asked
+        {
             let Some(term) = term else { continue };
             for Posting { slot, weight } in self.terms.postings(*term) {
                 let said = *weight as f32 / 10.0;
-                let long = flat + slope * self.sheets[*slot as usize].length as f32;
-                scores[*slot as usize] += telling * said * (SATURATION + 1.0) / (said + long);
+                let long = flat + slope * self.documents[*slot as usize].length as f32;
+                scores[*slot as usize] += telling * said * (BM25_K1 + 1.0) / (said + long);
             }
         }
         scores
     }
 
-    /// About how many bytes it all takes.
+    /// The approximate size in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let sheets = self.sheets.iter().map(|sheet| {
-            let wishes: usize = sheet.wishes.iter().map(|wish| wish.len() * 4 + 16).sum();
+        let sheets = self.documents.iter().map(|sheet| {
+            let wishes: usize = sheet
+                .past_requests
+                .iter()
+                .map(|wish| wish.len() * 4 + 16)
+                .sum();
             let sets = (sheet.name.len() + sheet.description.len()) * size_of::<Term>();
-            size_of::<Sheet>() + sheet.said.len() * size_of::<Said>() + sets + wishes
+            size_of::<DocTerms>() + sheet.words.len() * size_of::<DocumentWord>() + sets + wishes
         });
         self.terms.bytes() + sheets.sum::<usize>()
     }
@@ -193,11 +205,11 @@ impl Lexical {
 
 /// A word of a query.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    /// As it was written.
+pub(super) struct QueryTerm {
+    /// The word as it was written.
     pub(super) word: String,
-    /// Its number, if any card has it.
+    /// Its term number, if any document contains it.
     pub(super) term: Option<Term>,
-    /// How much it tells.
-    pub(super) telling: f32,
+    /// Its weight.
+    pub(super) weight: f32,
 }

@@ -1,36 +1,36 @@
-//! Why a card was found, in a few plain words.
+//! Why a document was found, as short texts for people.
 
-use super::lexical::{Asked, Lexical, field};
-use super::likeness::Likes;
-use super::rank::{Field, Found};
+use super::fusion::{QueryScores, RankedDocument};
+use super::lexical::{LexicalIndex, QueryTerm, field};
+use super::similarity::HitSimilarity;
 
-/// So many words are named for each place they stand in.
-const WORDS_NAMED: usize = 5;
-/// What lies nearer than this is worth a word.
+/// Number of matched words that are named for each field.
+const NAMED_WORDS_MAX: usize = 5;
+/// Lowest similarity by embedding that is mentioned.
 const NEAR_MIN: f32 = 0.3;
 
-/// The fields by how much they say, with what they are called.
+/// The fields in order of importance, with their names.
 const FIELDS: [(u8, &str); 6] = [
     (field::NAME, "name"),
     (field::TITLE, "title"),
     (field::DESCRIPTION, "description"),
     (field::PARAMETERS, "parameters"),
     (field::SERVER, "server"),
-    (field::WISHES, "past wishes"),
+    (field::PAST_REQUESTS, "past requests"),
 ];
 
-pub(super) fn of(
-    lexical: &Lexical,
-    asked: &[Asked],
-    field: &Field,
-    found: &Found,
-    likes: &Likes,
+pub(super) fn hit_reasons(
+    lexical: &LexicalIndex,
+    asked: &[QueryTerm],
+    field: &QueryScores,
+    found: &RankedDocument,
+    likes: &HitSimilarity,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
     if found.exact {
-        reasons.push("says exactly this".to_owned());
+        reasons.push("exact match".to_owned());
     }
-    let said = &lexical.sheet(found.slot).said;
+    let said = &lexical.document(found.slot).words;
     let mut left: Vec<(&str, u8)> = asked
         .iter()
         .filter_map(|one| {
@@ -41,25 +41,28 @@ pub(super) fn of(
         })
         .collect();
     for (bit, name) in FIELDS {
-        // A word is named once, where it says most.
+        // A word is named once, in its most important field.
         let (here, others) = left.into_iter().partition(|(_, fields)| fields & bit != 0);
         left = others;
         let here: Vec<(&str, u8)> = here;
         if !here.is_empty() {
             let words = here
                 .iter()
-                .take(WORDS_NAMED)
+                .take(NAMED_WORDS_MAX)
                 .map(|(word, _)| format!("\"{word}\""));
             reasons.push(format!("{name}: {}", words.collect::<Vec<_>>().join(", ")));
         }
     }
-    match likes.wished.len() {
+    match likes.past_requests.len() {
         0 => {}
-        1 => reasons.push("1 past wish like it".to_owned()),
-        many => reasons.push(format!("{many} past wishes like it")),
+        1 => reasons.push("1 similar past request".to_owned()),
+        many => reasons.push(format!("{many} similar past requests")),
     }
-    if let Some(near) = field.meaning(found.slot).filter(|near| *near >= NEAR_MIN) {
-        reasons.push(format!("near in meaning ({near:.2})"));
+    if let Some(near) = field
+        .similarity(found.slot)
+        .filter(|near| *near >= NEAR_MIN)
+    {
+        reasons.push(format!("similar in meaning ({near:.2})"));
     }
     reasons
 }

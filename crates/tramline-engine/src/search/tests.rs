@@ -1,26 +1,26 @@
-//! What search promises: order, confidence, reasons, and that history leaves no trace in it.
+//! Tests of order, confidence and reasons, and that removed documents leave no trace.
 
 use super::*;
 use crate::testing::FakeEmbedder;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn tool(server: &str, name: &str, description: &str, parameters: &[&str]) -> Card {
-    Card {
+fn tool(server: &str, name: &str, description: &str, parameters: &[&str]) -> SearchDocument {
+    SearchDocument {
         name: name.into(),
         server: server.into(),
         parameters: parameters.iter().map(|name| (*name).into()).collect(),
-        ..Card::new(Kind::Tool, format!("{server}:{name}"), description)
+        ..SearchDocument::new(DocumentKind::Tool, format!("{server}:{name}"), description)
     }
 }
 
-fn some() -> Vec<Card> {
-    let mut report = Card::new(
-        Kind::Workflow,
+fn some() -> Vec<SearchDocument> {
+    let mut report = SearchDocument::new(
+        DocumentKind::Workflow,
         "weekly-report",
         "Collects the week's closed issues and mails a summary to the team",
     );
-    report.wishes = vec![
+    report.past_requests = vec![
         "send the weekly summary".into(),
         "mail everybody what got done".into(),
     ];
@@ -61,15 +61,15 @@ fn some() -> Vec<Card> {
     ]
 }
 
-fn index() -> Index {
-    let mut index = Index::new();
+fn index() -> SearchIndex {
+    let mut index = SearchIndex::new();
     for card in some() {
         index.put(card, None).unwrap();
     }
     index
 }
 
-fn first(query: &str) -> Hit {
+fn first(query: &str) -> SearchHit {
     index().search(query, None, 5).swap_remove(0)
 }
 
@@ -102,7 +102,7 @@ fn exact_words_are_sure() {
             hit.confidence >= 0.95,
             "{query}: {} {:?}",
             hit.confidence,
-            hit.signs
+            hit.features
         );
     }
 }
@@ -135,7 +135,7 @@ fn hits_say_why() {
     assert!(reasons.contains(r#"parameters: "owner""#), "{reasons}");
     let hit = first("send everybody the weekly summary");
     assert!(
-        hit.reasons.join("; ").contains("past wish"),
+        hit.reasons.join("; ").contains("past request"),
         "{:?}",
         hit.reasons
     );
@@ -146,13 +146,13 @@ fn nothing_is_found_for_nothing() {
     assert!(index().search("", None, 5).is_empty());
     assert!(index().search("?!", None, 5).is_empty());
     assert!(index().search("xylophone", None, 5).is_empty());
-    assert!(Index::new().search("read", None, 5).is_empty());
+    assert!(SearchIndex::new().search("read", None, 5).is_empty());
     assert!(index().search("file", None, 0).is_empty());
 }
 
 #[test]
 fn kinds_can_be_asked_for() {
-    let hits = index().search_kind("issues", None, 5, |kind| kind == Kind::Workflow);
+    let hits = index().search_kind("issues", None, 5, |kind| kind == DocumentKind::Workflow);
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].id, "weekly-report");
 }
@@ -160,9 +160,9 @@ fn kinds_can_be_asked_for() {
 #[test]
 fn names_are_found_by_parts_and_patterns() {
     let names = |pattern: &str| {
-        let names = index().names(pattern, 10, |_| true);
+        let names = index().find_names(pattern, 10, |_| true);
         names
-            .found
+            .matches
             .into_iter()
             .map(|named| named.id.to_string())
             .collect::<Vec<_>>()
@@ -182,7 +182,7 @@ fn names_are_found_by_parts_and_patterns() {
     );
     assert_eq!(names("internet"), ["web:fetch"]);
     assert_eq!(names("").len(), some().len());
-    let none = index().names("read_fiel", 10, |_| true);
+    let none = index().find_names("read_fiel", 10, |_| true);
     assert_eq!(
         (none.total, none.did_you_mean.as_deref()),
         (0, Some("files:read_file"))
@@ -193,14 +193,14 @@ fn names_are_found_by_parts_and_patterns() {
 async fn a_finder_keeps_vectors_for_the_next_start() {
     let embedder = Arc::new(FakeEmbedder::default());
     let finder = Finder::new(Some(embedder.clone()));
-    let made = finder.put(some(), &Kept::new()).await.unwrap();
+    let made = finder.put(some(), &EncodedVectors::new()).await.unwrap();
     let texts = some().len() + 2;
     assert_eq!((made.len(), embedder.embedded()), (texts, texts));
     let hits = finder.search("forecasting weathers", 3, |_| true).await;
     assert_eq!(hits[0].id, "sky:forecast");
-    assert!(hits[0].signs.meaning.is_some());
+    assert!(hits[0].features.embedding_lead.is_some());
     assert!(
-        hits[0].reasons.join("; ").contains("near in meaning"),
+        hits[0].reasons.join("; ").contains("similar in meaning"),
         "{hits:?}"
     );
 
@@ -213,13 +213,13 @@ async fn a_finder_keeps_vectors_for_the_next_start() {
     );
 }
 
-/// What is done to an index: a card put in, changed, or taken out.
+/// Operations on an index: a document is added, changed or removed.
 fn deeds() -> impl Strategy<Value = Vec<(usize, Option<usize>)>> {
     let deed = (0..12_usize, prop::option::weighted(0.7, 0..6_usize));
     prop::collection::vec(deed, 0..60)
 }
 
-fn card(which: usize, version: usize) -> Card {
+fn card(which: usize, version: usize) -> SearchDocument {
     const WORDS: [&str; 9] = [
         "read", "file", "mail", "issue", "weather", "list", "send", "page", "搜索",
     ];
@@ -231,7 +231,7 @@ fn card(which: usize, version: usize) -> Card {
         &[word(4)],
     );
     card.id = format!("card-{which}").into();
-    card.wishes = (0..version)
+    card.past_requests = (0..version)
         .map(|n| format!("{} a {}", word(n), word(n + 1)).into())
         .collect();
     card
@@ -245,7 +245,7 @@ fn vector(which: usize, version: usize) -> Option<Vector> {
 proptest! {
     #[test]
     fn an_index_forgets_what_was_in_it(deeds in deeds()) {
-        let mut index = Index::new();
+        let mut index = SearchIndex::new();
         let mut now = std::collections::BTreeMap::new();
         for (which, version) in deeds {
             match version {
@@ -259,7 +259,7 @@ proptest! {
                 }
             }
         }
-        let mut fresh = Index::new();
+        let mut fresh = SearchIndex::new();
         for (which, version) in now {
             fresh.put(card(which, version), vector(which, version).as_ref()).unwrap();
         }
@@ -269,7 +269,7 @@ proptest! {
             prop_assert_eq!(index.search(query, None, 20), fresh.search(query, None, 20));
             let both = index.search(query, meant.as_ref(), 20);
             prop_assert_eq!(both, fresh.search(query, meant.as_ref(), 20));
-            prop_assert_eq!(index.names(query, 20, |_| true), fresh.names(query, 20, |_| true));
+            prop_assert_eq!(index.find_names(query, 20, |_| true), fresh.find_names(query, 20, |_| true));
         }
     }
 
@@ -280,6 +280,6 @@ proptest! {
         for pair in hits.windows(2) {
             prop_assert!(pair[0].confidence >= pair[1].confidence);
         }
-        index().names(&query, most, |_| true);
+        index().find_names(&query, most, |_| true);
     }
 }

@@ -1,74 +1,74 @@
-//! What can go wrong with settings, each with its next step.
+//! The errors of settings, each with the next step.
 
 use super::strength::{SECRET_BYTES_MIN, STRONG_BYTES_MIN};
-use crate::seams::{SealFault, StoreFault};
+use crate::seams::{CipherFault, StoreFault};
 
-/// What can go wrong with settings.
+/// Why settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsFault {
     /// The store failed.
     #[error("the store failed: {0}")]
     Store(#[from] StoreFault),
-    /// The key that seals them is missing, wrong or not to be trusted.
+    /// The encryption key is missing, wrong or not trusted.
     #[error("{0}")]
-    Sealed(#[from] SealFault),
-    /// A key that cannot be one.
+    Sealed(#[from] CipherFault),
+    /// The key is not valid.
     #[error(
-        "`{key}` cannot be a setting's key: a letter or _, then letters, digits, _ . and -, at most 128"
+        "`{key}` is not a valid key: use a letter or _, then letters, digits, _ . and -, at most 128"
     )]
     BadKey {
-        /// Which.
+        /// The key.
         key: String,
     },
-    /// A secret that cannot be hidden.
+    /// The secret is too short to be redacted.
     #[error(
-        "`{key}` would be a secret of fewer than {SECRET_BYTES_MIN} bytes, which cannot be hidden: \
-         set it as plain (--plain) if it is none"
+        "`{key}` would be a secret of fewer than {SECRET_BYTES_MIN} bytes, which cannot be redacted: \
+         set it as plain (--plain) if it is not a secret"
     )]
     TooShort {
-        /// Which.
+        /// The key.
         key: String,
     },
-    /// A secret of an agent that can be guessed, or that hides more than itself.
+    /// An agent's secret can be guessed, or its redaction would hide more than itself.
     #[error(
-        "the value of `{key}` can be guessed, and every place where it stands would be hidden: a \
-         secret that an agent sets needs at least {STRONG_BYTES_MIN} bytes that are no words, \
+        "the value of `{key}` can be guessed, and every occurrence of it would be redacted: a \
+         secret set by an agent needs at least {STRONG_BYTES_MIN} bytes that are not words, \
          dates or numbers, like an API key. A person can set it: tramline settings set {key}"
     )]
     Guessable {
-        /// Which.
+        /// The key.
         key: String,
     },
     /// An agent may not change it.
     #[error(
-        "`{key}` is the operator's: {why}, and agents cannot change that. A person can: tramline \
+        "`{key}` belongs to the operator: {why}, and agents cannot change it. A person can: tramline \
          settings set {key}; or set another key"
     )]
-    Operators {
-        /// Which.
+    OperatorOwned {
+        /// The key.
         key: String,
-        /// Why it is.
+        /// Why it belongs to the operator.
         why: &'static str,
     },
-    /// Too much.
+    /// A limit is exceeded.
     #[error("{0}")]
     TooMuch(String),
-    /// What is kept cannot be read.
+    /// The stored setting cannot be read.
     #[error(
-        "the setting `{key}` is damaged; forget it and set it again: tramline settings rm {key}"
+        "the setting `{key}` is damaged; remove it and set it again: tramline settings rm {key}"
     )]
     Damaged {
-        /// Which.
+        /// The key.
         key: String,
     },
-    /// The key does not open what is there, so nothing new is sealed with it.
+    /// The encryption key does not open an existing secret, so nothing new is encrypted with it.
     #[error(
-        "`{key}` cannot be opened, so nothing is written: {fault}; or forget it: tramline settings rm {key}"
+        "`{key}` cannot be decrypted, so nothing is written: {fault}; or remove it: tramline settings rm {key}"
     )]
     Locked {
-        /// Which.
+        /// The key.
         key: String,
-        /// Why.
+        /// Why it cannot be decrypted.
         fault: String,
     },
 }

@@ -1,26 +1,34 @@
-//! What stands in the place of a secret: a mark that no secret overlaps.
+//! The placeholder for a secret: a mark that no secret overlaps.
 //!
-//! A mark usually reads `[redacted:KEY]`. But its own letters, or the name in it, may be those of
-//! another secret, and a secret may begin with the mark's last letter: then the mark and what stands
-//! beside it would be found again, or would give away that they were meant. So each mark is held
-//! against everything that is searched for, and another one is taken where they meet.
+//! A mark usually reads `[redacted:KEY]`. But its characters, or the name in it, may be part of another secret, and a
+//! secret may begin with the mark's last character. Then the mark and its surroundings would match again, or would
+//! reveal the secret. So each mark is checked against all patterns, and another one is chosen if they overlap.
 
 use aho_corasick::AhoCorasick;
 
-/// What a mark may stand between.
+/// The brackets around a mark.
 const BRACKETS: [(char, char); 3] = [('[', ']'), ('⟦', '⟧'), ('⟪', '⟫')];
-/// Where the search for a character begins that no secret holds.
+/// Where the search for a character that no secret contains begins.
 const BLOCK: char = '█';
 
-/// Chooses marks that meet none of the texts that are searched for.
-pub(super) struct Marks<'p> {
+/// Whether a text contains one of the usual marks, whatever the secret.
+pub(super) fn is_marked(text: &str) -> bool {
+    let opened = |(open, _): &(char, char)| {
+        let mut starts = text.match_indices(*open);
+        starts.any(|(at, _)| text[at + open.len_utf8()..].starts_with("redacted"))
+    };
+    BRACKETS.iter().any(opened)
+}
+
+/// Chooses marks that overlap no pattern.
+pub(super) struct MarkChooser<'p> {
     search: &'p AhoCorasick,
     patterns: Vec<&'p str>,
-    /// The patterns with one of the [`BRACKETS`]: only these can reach into a mark from outside.
+    /// The patterns with one of the [`BRACKETS`]: only these can overlap a mark from outside.
     bracketed: Vec<&'p str>,
 }
 
-impl<'p> Marks<'p> {
+impl<'p> MarkChooser<'p> {
     pub(super) fn new(search: &'p AhoCorasick, patterns: Vec<&'p str>) -> Self {
         let has = |pattern: &str| {
             BRACKETS
@@ -40,12 +48,12 @@ impl<'p> Marks<'p> {
         let named = BRACKETS.map(|(open, close)| format!("{open}redacted:{name}{close}"));
         let plain = BRACKETS.map(|(open, close)| format!("{open}redacted{close}"));
         let mut all = named.into_iter().chain(plain);
-        all.find(|mark| self.is_apart(mark))
-            .unwrap_or_else(|| self.unused().to_string())
+        all.find(|mark| self.is_disjoint(mark))
+            .unwrap_or_else(|| self.unused_char().to_string())
     }
 
-    /// Whether nothing that is searched for overlaps a mark, wherever the mark stands.
-    fn is_apart(&self, mark: &str) -> bool {
+    /// Whether no pattern overlaps a mark, whatever surrounds it.
+    fn is_disjoint(&self, mark: &str) -> bool {
         if self.search.is_match(mark) {
             return false;
         }
@@ -57,8 +65,8 @@ impl<'p> Marks<'p> {
         })
     }
 
-    /// A character that no secret holds. There are more characters than all secrets have room for.
-    fn unused(&self) -> char {
+    /// A character that no secret contains. The limit on secrets leaves enough unused characters.
+    fn unused_char(&self) -> char {
         (BLOCK..=char::MAX)
             .find(|one| !self.patterns.iter().any(|pattern| pattern.contains(*one)))
             .unwrap_or(BLOCK)

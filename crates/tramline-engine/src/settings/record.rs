@@ -1,19 +1,19 @@
-//! A setting as the store keeps it: sealed if it is a secret, with when it was set.
+//! A setting as it is stored: encrypted if it is a secret, with the time it was set.
 
 use super::SettingsFault;
 use crate::clock;
-use crate::seams::Sealer;
+use crate::seams::Cipher;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
-/// What a record says of an agent that set it.
+/// The stored name of an agent as setter.
 const AGENT: &str = "agent";
 
-/// A setting as it is kept.
+/// A stored setting.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Record {
-    pub(super) body: Body,
+pub(super) struct SettingRecord {
+    pub(super) body: RecordBody,
     pub(super) set_ms: i64,
     pub(super) by: Setter,
 }
@@ -21,61 +21,60 @@ pub(super) struct Record {
 /// Who sets a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setter {
-    /// The operator, on the command line or in a program. What is kept without saying counts as
-    /// the operator's.
+    /// The operator, on the command line or in a program. Also assumed if the record does not say.
     Operator,
-    /// An agent. It changes only what an agent has set.
+    /// An agent, which can change only settings of agents.
     Agent,
 }
 
-/// What a record holds.
+/// The content of a record.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Body {
-    /// A secret, sealed.
+pub(super) enum RecordBody {
+    /// An encrypted secret.
     Sealed(Vec<u8>),
-    /// A value that need not be hidden.
+    /// A value that is not secret.
     Plain(String),
 }
 
-impl Record {
-    /// The record that a value becomes.
+impl SettingRecord {
+    /// Creates the record of a value.
     pub(super) fn of(
         key: &str,
         value: &str,
         secret: bool,
         by: Setter,
-        sealer: &dyn Sealer,
+        sealer: &dyn Cipher,
     ) -> Result<Self, SettingsFault> {
         let body = if secret {
-            Body::Sealed(sealer.seal(key, value.as_bytes())?)
+            RecordBody::Sealed(sealer.encrypt(key, value.as_bytes())?)
         } else {
-            Body::Plain(value.to_owned())
+            RecordBody::Plain(value.to_owned())
         };
         let set_ms = clock::now_ms();
         Ok(Self { body, set_ms, by })
     }
 
-    /// The value, opened if need be.
-    pub(super) fn value(&self, key: &str, sealer: &dyn Sealer) -> Result<String, SettingsFault> {
+    /// The value, decrypted if necessary.
+    pub(super) fn value(&self, key: &str, sealer: &dyn Cipher) -> Result<String, SettingsFault> {
         let sealed = match &self.body {
-            Body::Plain(value) => return Ok(value.clone()),
-            Body::Sealed(sealed) => sealed,
+            RecordBody::Plain(value) => return Ok(value.clone()),
+            RecordBody::Sealed(sealed) => sealed,
         };
-        let plain = sealer.open(key, sealed)?;
+        let plain = sealer.decrypt(key, sealed)?;
         String::from_utf8(plain).map_err(|_| SettingsFault::Damaged { key: key.into() })
     }
 
     pub(super) fn is_secret(&self) -> bool {
         match &self.body {
-            Body::Sealed(_) => true,
-            Body::Plain(_) => false,
+            RecordBody::Sealed(_) => true,
+            RecordBody::Plain(_) => false,
         }
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let (name, text) = match &self.body {
-            Body::Sealed(sealed) => ("sealed", STANDARD.encode(sealed)),
-            Body::Plain(value) => ("plain", value.clone()),
+            RecordBody::Sealed(sealed) => ("sealed", STANDARD.encode(sealed)),
+            RecordBody::Plain(value) => ("plain", value.clone()),
         };
         let mut record = json!({ name: text, "set_ms": self.set_ms });
         match self.by {
@@ -91,8 +90,10 @@ impl Record {
         let json: Json = serde_json::from_slice(bytes).map_err(|_| damaged())?;
         let text = |name: &str| json.get(name).and_then(Json::as_str);
         let body = match (text("sealed"), text("plain")) {
-            (Some(sealed), _) => Body::Sealed(STANDARD.decode(sealed).map_err(|_| damaged())?),
-            (None, Some(plain)) => Body::Plain(plain.to_owned()),
+            (Some(sealed), _) => {
+                RecordBody::Sealed(STANDARD.decode(sealed).map_err(|_| damaged())?)
+            }
+            (None, Some(plain)) => RecordBody::Plain(plain.to_owned()),
             (None, None) => return Err(damaged()),
         };
         let set_ms = json.get("set_ms").and_then(Json::as_i64).unwrap_or(0);

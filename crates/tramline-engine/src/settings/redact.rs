@@ -1,10 +1,10 @@
-//! Redaction: known secrets are replaced by their names, wherever and however they are written.
+//! Redaction: known secrets are replaced by their names, in every encoding.
 //!
-//! Secrets may overlap: one may end with the letters that another begins with. So all matches are
-//! looked at, those inside others too, and what they cover together is replaced as a whole.
+//! Secrets may overlap: one may end with the characters that another begins with. So all matches are considered,
+//! including nested ones, and the range they cover together is replaced as a whole.
 
-use super::forms::forms;
-use super::marks::Marks;
+use super::encodings::encodings;
+use super::marks::MarkChooser;
 use super::strength;
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::borrow::Cow;
@@ -12,58 +12,58 @@ use std::collections::BTreeMap;
 use tramline_core::failure::Failure;
 use tramline_core::{Map, Str, Value};
 
-/// A secret of so many bytes stands in no document by chance.
-const SURE_BYTES_MIN: usize = 8;
+/// Shortest secret that does not occur in a document by chance, in bytes.
+const LONG_BYTES_MIN: usize = 8;
 
-/// Finds all forms of all known secrets in one pass.
+/// Finds all encodings of all known secrets in one pass.
 #[derive(Clone, Default)]
 pub(super) struct Redactor {
-    /// Nothing where there is nothing to find.
-    search: Option<Search>,
-    secrets: Vec<Hidden>,
-    /// Whose form each pattern is, by place in `secrets`.
+    /// `None` if there is nothing to find.
+    search: Option<PatternSearch>,
+    secrets: Vec<RedactedSecret>,
+    /// By pattern, the secrets it encodes, as indices into `secrets`.
     owners: Vec<Vec<usize>>,
-    /// Whether a secret can be a part of a number.
+    /// Whether a secret can be part of a number.
     numbers: bool,
 }
 
-/// The same patterns twice, since what is quick at finding none cannot find all.
+/// The same patterns twice: the fast automaton for "no match" cannot report overlapping matches.
 #[derive(Clone)]
-struct Search {
+struct PatternSearch {
     any: AhoCorasick,
     overlapping: AhoCorasick,
 }
 
 /// A secret that is searched for.
 #[derive(Clone)]
-struct Hidden {
+struct RedactedSecret {
     name: Str,
-    /// What stands in its place.
+    /// Its replacement.
     mark: Str,
-    /// It is so long that it stands nowhere by chance.
-    sure: bool,
+    /// It is too long to occur by chance.
+    is_long: bool,
     /// It cannot be guessed.
-    strong: bool,
+    is_strong: bool,
 }
 
 /// Which secrets a document is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SecretStrength {
-    /// Those that stand in no document by chance.
-    Sure,
-    /// Those that cannot be guessed: to find others would tell a guesser that the guess is right.
+    /// Those that do not occur in a document by chance.
+    Long,
+    /// Those that cannot be guessed. Finding others would confirm a correct guess.
     Strong,
 }
 
-/// A part of a text that one or several overlapping secrets cover.
-struct Cover {
+/// A range of a text that one or several overlapping secrets cover.
+struct CoveredRange {
     start: usize,
     end: usize,
-    /// Which secrets, by place in `secrets`.
+    /// The secrets, as indices into `secrets`.
     secrets: Vec<usize>,
 }
 
-impl Cover {
+impl CoveredRange {
     fn add(&mut self, secrets: &[usize]) {
         for secret in secrets {
             if !self.secrets.contains(secret) {
@@ -74,28 +74,28 @@ impl Cover {
 }
 
 impl Redactor {
-    /// Looks for these, each with the name it is replaced by.
+    /// Searches for these secrets, each with the name that replaces it.
     pub(super) fn new<'s>(
         secrets: impl IntoIterator<Item = (&'s str, &'s str)>,
     ) -> Result<Self, String> {
         let mut found: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut hidden = Vec::new();
         for (name, secret) in secrets {
-            for form in forms(secret) {
+            for form in encodings(secret) {
                 found.entry(form).or_default().push(hidden.len());
             }
-            hidden.push(Hidden {
+            hidden.push(RedactedSecret {
                 name: name.into(),
                 mark: Str::default(),
-                sure: secret.len() >= SURE_BYTES_MIN,
-                strong: strength::is_strong(secret),
+                is_long: secret.len() >= LONG_BYTES_MIN,
+                is_strong: strength::is_strong(secret),
             });
         }
         if found.is_empty() {
             return Ok(Self::default());
         }
-        let search = Search::new(&found)?;
-        let marks = Marks::new(&search.any, found.keys().map(String::as_str).collect());
+        let search = PatternSearch::new(&found)?;
+        let marks = MarkChooser::new(&search.any, found.keys().map(String::as_str).collect());
         for secret in &mut hidden {
             secret.mark = marks.mark(&secret.name).into();
         }
@@ -109,36 +109,42 @@ impl Redactor {
         })
     }
 
-    /// Whether there is nothing to look for.
+    /// Whether there is nothing to search for.
     pub(super) fn is_empty(&self) -> bool {
         self.search.is_none()
     }
 
-    /// The name of a secret that a text holds, among those to be looked for.
-    pub(super) fn held(&self, text: &str, which: SecretStrength) -> Option<Str> {
+    /// Whether a text contains the mark of a secret.
+    pub(super) fn has_mark(&self, text: &str) -> bool {
+        let mut secrets = self.secrets.iter();
+        secrets.any(|secret| text.contains(secret.mark.as_str()))
+    }
+
+    /// The name of a secret that a text contains, among those of the given strength.
+    pub(super) fn find_secret(&self, text: &str, which: SecretStrength) -> Option<Str> {
         let search = self.search.as_ref()?;
         if !search.any.is_match(text) {
             return None;
         }
         let found = search.overlapping.find_overlapping_iter(text);
         let mut found = found.flat_map(|one| &self.owners[one.pattern().as_usize()]);
-        let wanted = |secret: &Hidden| match which {
-            SecretStrength::Sure => secret.sure,
-            SecretStrength::Strong => secret.strong,
+        let wanted = |secret: &RedactedSecret| match which {
+            SecretStrength::Long => secret.is_long,
+            SecretStrength::Strong => secret.is_strong,
         };
         let secret = found.find(|secret| wanted(&self.secrets[**secret]))?;
         Some(self.secrets[*secret].name.clone())
     }
 
     /// A text without secrets.
-    pub(super) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    pub(super) fn redact_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &self.search {
-            Some(search) if search.any.is_match(text) => Cow::Owned(self.replaced(search, text)),
+            Some(search) if search.any.is_match(text) => Cow::Owned(self.replace(search, text)),
             Some(_) | None => Cow::Borrowed(text),
         }
     }
 
-    fn replaced(&self, search: &Search, text: &str) -> String {
+    fn replace(&self, search: &PatternSearch, text: &str) -> String {
         let mut clean = String::with_capacity(text.len());
         let mut done = 0;
         for cover in self.covers(search, text) {
@@ -157,23 +163,23 @@ impl Redactor {
         clean
     }
 
-    /// What secrets cover of a text, in order and apart from each other.
-    fn covers(&self, search: &Search, text: &str) -> Vec<Cover> {
-        let mut covers: Vec<Cover> = Vec::new();
-        // In the order in which they end: one may reach back over several of those before it.
+    /// The ranges of a text that secrets cover, in order and disjoint.
+    fn covers(&self, search: &PatternSearch, text: &str) -> Vec<CoveredRange> {
+        let mut covers: Vec<CoveredRange> = Vec::new();
+        // Matches arrive in the order of their ends: one may reach back over several earlier ranges.
         for found in search.overlapping.find_overlapping_iter(text) {
             let owners = &self.owners[found.pattern().as_usize()];
             let apart = covers.iter().rposition(|cover| cover.end <= found.start());
             let first = apart.map_or(0, |apart| apart + 1);
             if first == covers.len() {
-                covers.push(Cover {
+                covers.push(CoveredRange {
                     start: found.start(),
                     end: found.end(),
                     secrets: owners.clone(),
                 });
                 continue;
             }
-            let swallowed: Vec<Cover> = covers.drain(first + 1..).collect();
+            let swallowed: Vec<CoveredRange> = covers.drain(first + 1..).collect();
             let cover = &mut covers[first];
             cover.start = cover.start.min(found.start());
             cover.end = found.end();
@@ -185,24 +191,24 @@ impl Redactor {
         covers
     }
 
-    /// The same value without secrets, if it has any.
-    pub(super) fn changed(&self, value: &Value) -> Option<Value> {
+    /// The value without secrets, or `None` if it contains none.
+    pub(super) fn redact_value(&self, value: &Value) -> Option<Value> {
         self.search.as_ref()?;
         match value {
-            Value::String(text) => self.changed_text(text).map(Value::from),
+            Value::String(text) => self.redact_if_found(text).map(Value::from),
             Value::Number(_) if self.numbers => {
-                self.changed_text(&value.to_json()).map(Value::from)
+                self.redact_if_found(&value.to_json()).map(Value::from)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => None,
-            Value::Array(items) => self.changed_items(items).map(Value::from),
-            Value::Object(map) => self.changed_map(map).map(Value::from),
+            Value::Array(items) => self.redact_items(items).map(Value::from),
+            Value::Object(map) => self.redact_map(map).map(Value::from),
         }
     }
 
-    fn changed_items(&self, items: &[Value]) -> Option<Vec<Value>> {
+    fn redact_items(&self, items: &[Value]) -> Option<Vec<Value>> {
         let mut changed: Option<Vec<Value>> = None;
         for (at, item) in items.iter().enumerate() {
-            if let Some(new) = self.changed(item) {
+            if let Some(new) = self.redact_value(item) {
                 changed
                     .get_or_insert_with(|| items[..at].to_vec())
                     .push(new);
@@ -213,10 +219,10 @@ impl Redactor {
         changed
     }
 
-    fn changed_map(&self, map: &Map) -> Option<Map> {
+    fn redact_map(&self, map: &Map) -> Option<Map> {
         let mut changed: Option<Map> = None;
         for (at, (key, value)) in map.iter().enumerate() {
-            let (new_key, new) = (self.changed_text(key), self.changed(value));
+            let (new_key, new) = (self.redact_if_found(key), self.redact_value(value));
             if changed.is_none() && (new_key.is_some() || new.is_some()) {
                 let same = map.iter().take(at);
                 changed = Some(
@@ -233,9 +239,10 @@ impl Redactor {
         changed
     }
 
-    /// A key that is not taken: two keys may be the same without their secrets, and none is lost.
+    /// A key that is not taken: two keys may become equal by redaction, and neither may be lost.
     fn unused_key(&self, map: &Map, key: Str) -> Str {
-        let taken = |key: &str| map.get(key).is_some() || matches!(self.text(key), Cow::Owned(_));
+        let taken =
+            |key: &str| map.get(key).is_some() || matches!(self.redact_text(key), Cow::Owned(_));
         if map.get(&key).is_none() {
             return key;
         }
@@ -245,31 +252,35 @@ impl Redactor {
     }
 
     /// A failure without secrets.
-    pub(super) fn failure(&self, mut failure: Failure) -> Failure {
-        if let Some(message) = self.changed_text(&failure.message) {
+    pub(super) fn redact_failure(&self, mut failure: Failure) -> Failure {
+        if let Some(message) = self.redact_if_found(&failure.message) {
             failure.message = message;
         }
-        if let Some(data) = failure.data.as_ref().and_then(|data| self.changed(data)) {
+        if let Some(data) = failure
+            .data
+            .as_ref()
+            .and_then(|data| self.redact_value(data))
+        {
             failure.data = Some(data);
         }
         failure
     }
 
-    fn changed_text(&self, text: &str) -> Option<String> {
-        match self.text(text) {
+    fn redact_if_found(&self, text: &str) -> Option<String> {
+        match self.redact_text(text) {
             Cow::Owned(changed) => Some(changed),
             Cow::Borrowed(_) => None,
         }
     }
 }
 
-impl Search {
+impl PatternSearch {
     fn new(found: &BTreeMap<String, Vec<usize>>) -> Result<Self, String> {
         let build = |kind| {
             AhoCorasick::builder()
                 .match_kind(kind)
                 .build(found.keys())
-                .map_err(|error| format!("the secrets are too many to look for: {error}"))
+                .map_err(|error| format!("there are too many secrets to redact: {error}"))
         };
         Ok(Self {
             any: build(MatchKind::LeftmostLongest)?,
@@ -303,10 +314,10 @@ mod tests {
             "p%40ss+w%C3%B6rd%2F%2B%3D%3F%22%5C%3E%3E%3E%7E%7E%7E123",
             "p@ss%20w%C3%B6rd/+=?%22%5C%3E%3E%3E~~~123",
         ] {
-            let text = redactor.text(form).into_owned();
+            let text = redactor.redact_text(form).into_owned();
             assert!(text.contains("[redacted:KEY]"), "{form}: {text}");
             let around = format!("before {form} after");
-            let text = redactor.text(&around);
+            let text = redactor.redact_text(&around);
             assert!(
                 text.starts_with("before ") && text.ends_with(" after"),
                 "{text}"
@@ -323,9 +334,9 @@ mod tests {
                 let text = format!("{}{SECRET}{}", "u".repeat(before), ":".repeat(after));
                 for coded in [STANDARD.encode(&text), URL_SAFE.encode(&text)] {
                     for coded in [coded.as_str(), coded.trim_end_matches('=')] {
-                        let shown = redactor.text(coded).into_owned();
+                        let shown = redactor.redact_text(coded).into_owned();
                         assert!(shown.contains("[redacted:KEY]"), "{text}: {shown}");
-                        // At most a letter at each end is of the secret.
+                        // At most one character at each end belongs to the secret.
                         let left = shown.replace("[redacted:KEY]", "");
                         assert!(left.trim_end_matches('=').len() <= (before + after) * 4 / 3 + 4);
                     }
@@ -333,8 +344,8 @@ mod tests {
             }
         }
         let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(redactor.text(&hex), "[redacted:KEY]");
-        assert_eq!(redactor.text(&hex.to_uppercase()), "[redacted:KEY]");
+        assert_eq!(redactor.redact_text(&hex), "[redacted:KEY]");
+        assert_eq!(redactor.redact_text(&hex.to_uppercase()), "[redacted:KEY]");
     }
 
     #[test]
@@ -343,11 +354,11 @@ mod tests {
         let dirty = Value::from_json(
             r#"{"a":[1,{"48213377":true}],"n":48213377,"deep":[[[["x 48213377"]]]],"ok":"y"}"#,
         );
-        let clean = redactor.changed(&dirty.unwrap()).unwrap().to_json();
+        let clean = redactor.redact_value(&dirty.unwrap()).unwrap().to_json();
         let wanted = r#"{"a":[1,{"[redacted:PIN]":true}],"n":"[redacted:PIN]","deep":[[[["x [redacted:PIN]"]]]],"ok":"y"}"#;
         assert_eq!(clean, wanted);
         let plain = Value::from_json(r#"{"a":[1,2,{"b":"c"}]}"#).unwrap();
-        assert_eq!(redactor.changed(&plain), None);
+        assert_eq!(redactor.redact_value(&plain), None);
         assert!(Redactor::new([]).unwrap().is_empty());
     }
 
@@ -356,7 +367,7 @@ mod tests {
         let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nAQEFAASCBKcwggSjAgEAAoIB\n";
         let redactor = Redactor::new([("PEM", key)]).unwrap();
         let text = redactor
-            .text("line 2: AQEFAASCBKcwggSjAgEAAoIB")
+            .redact_text("line 2: AQEFAASCBKcwggSjAgEAAoIB")
             .into_owned();
         assert_eq!(text, "line 2: [redacted:PEM]");
     }

@@ -1,37 +1,36 @@
-//! How strong a secret is: whether it can be searched for at all, and whether it can be guessed.
+//! The strength of a secret: whether it can be redacted at all, and whether it can be guessed.
 //!
-//! Redaction replaces a secret wherever it stands. A short or common value stands in texts that
-//! have nothing to do with it: replacing it there would garble results and give it away. And
-//! whoever can make a text appear in a result can try values out, since a right guess is replaced.
-//! No redaction prevents that, so a secret must be too long to guess.
+//! Redaction replaces a secret wherever it occurs. A short or common value occurs in unrelated texts: replacing it
+//! there would garble results and reveal it. And a caller that controls part of a result can try values, since a
+//! correct guess is replaced. Redaction cannot prevent that, so a secret must be too long to guess.
 
 use std::collections::BTreeSet;
 
-/// A secret of fewer bytes is not searched for: it stands in other words by chance.
+/// Shortest secret that is redacted, in bytes. A shorter one occurs in other words by chance.
 pub const SECRET_BYTES_MIN: usize = 4;
-/// A secret of fewer different characters is a line or a filling, such as `======`.
+/// Fewest different characters of a secret. Fewer are a ruler or padding, such as `======`.
 const DIFFERENT_CHARS_MIN: usize = 3;
-/// A secret of fewer bytes can be guessed.
+/// Shortest secret that cannot be guessed, in bytes.
 pub const STRONG_BYTES_MIN: usize = 12;
-/// A secret of fewer bits, as [`bits`] estimates them, can be guessed: at a thousand attempts a
-/// second, half of 40 bits take 17 years.
+/// Fewest bits, as [`bits`] estimates them, of a secret that cannot be guessed: at a thousand attempts per second, half
+/// of 40 bits take 17 years.
 const STRONG_BITS_MIN: u32 = 40;
 
-/// A run of so many letters counts as a word.
+/// Fewest consecutive letters that count as a word.
 const WORD_CHARS_MIN: usize = 3;
-/// A word is one of about two thousand.
+/// Bits of a word: one of about two thousand.
 const WORD_BITS: u32 = 11;
-/// A letter that is in no word.
+/// Bits of a letter outside of words.
 const LETTER_BITS: u32 = 5;
-/// A digit: most numbers are years, ports, counts and the like.
+/// Bits of a digit: most numbers are years, ports, counts and the like.
 const DIGIT_BITS: u32 = 2;
-/// Anything else between words.
+/// Bits of any other character.
 const OTHER_BITS: u32 = 2;
-/// A character that repeats or continues the one before it.
+/// Bits of a character that repeats or continues the previous one.
 const FOLLOWING_BITS: u32 = 1;
 
-/// Words that every other result holds; sorted. Shorter ones are too short anyway.
-const COMMON: [&str; 116] = [
+/// Words that many results contain; sorted. Shorter ones are too short anyway.
+const COMMON_WORDS: [&str; 116] = [
     "access",
     "account",
     "action",
@@ -150,56 +149,56 @@ const COMMON: [&str; 116] = [
     "world",
 ];
 
-/// Why a secret is not searched for.
+/// Why a secret is not redacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotHidden {
+pub enum NotRedacted {
     /// It is too short.
     Short,
     /// It is a common word, or one or two characters repeated.
     Common,
 }
 
-impl std::fmt::Display for NotHidden {
+impl std::fmt::Display for NotRedacted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Short => "too short to be hidden",
-            Self::Common => "too common to be hidden",
+            Self::Short => "too short to redact",
+            Self::Common => "too common to redact",
         })
     }
 }
 
-/// Why a secret is not searched for; nothing if it is.
-pub fn not_hidden(secret: &str) -> Option<NotHidden> {
+/// Why a secret is not redacted; `None` if it is.
+pub fn not_redacted(secret: &str) -> Option<NotRedacted> {
     let secret = secret.trim();
     if secret.len() < SECRET_BYTES_MIN {
-        return Some(NotHidden::Short);
+        return Some(NotRedacted::Short);
     }
     let different: BTreeSet<char> = secret.chars().collect();
-    let common = COMMON.binary_search(&secret.to_lowercase().as_str());
+    let common = COMMON_WORDS.binary_search(&secret.to_lowercase().as_str());
     let common = common.is_ok() || different.len() < DIFFERENT_CHARS_MIN;
-    common.then_some(NotHidden::Common)
+    common.then_some(NotRedacted::Common)
 }
 
-/// Whether a secret is too long and too mixed to be guessed.
+/// Whether a secret is too long and too random to be guessed.
 pub fn is_strong(secret: &str) -> bool {
     let secret = secret.trim();
     secret.len() >= STRONG_BYTES_MIN && bits(secret) >= STRONG_BITS_MIN
 }
 
-/// How many bits a guesser who knows words has to find. Low for what people write, such as words,
-/// dates and media types; high for what machines make up.
+/// The number of bits an attacker with a dictionary has to guess. Low for what people write, such as words, dates and
+/// media types; high for what machines generate.
 fn bits(secret: &str) -> u32 {
     let letters: Vec<char> = secret.chars().collect();
     let (mut bits, mut at) = (0, 0);
     while at < letters.len() {
-        let word = word(&letters[at..]);
+        let word = word_length(&letters[at..]);
         if word >= WORD_CHARS_MIN {
             bits += WORD_BITS;
             at += word;
             continue;
         }
         bits += match at.checked_sub(1).map(|before| letters[before]) {
-            Some(before) if follows(before, letters[at]) => FOLLOWING_BITS,
+            Some(before) if is_adjacent(before, letters[at]) => FOLLOWING_BITS,
             _ if letters[at].is_alphabetic() => LETTER_BITS,
             _ if letters[at].is_numeric() => DIGIT_BITS,
             _ => OTHER_BITS,
@@ -209,8 +208,8 @@ fn bits(secret: &str) -> u32 {
     bits
 }
 
-/// How many letters of one word a text begins with: all small or all large, but for the first.
-fn word(letters: &[char]) -> usize {
+/// The length of the word at the beginning of a text: all lower case or all upper case, except for the first letter.
+fn word_length(letters: &[char]) -> usize {
     let Some(second) = letters.get(1).filter(|_| letters[0].is_alphabetic()) else {
         return 0;
     };
@@ -224,7 +223,7 @@ fn word(letters: &[char]) -> usize {
         .count()
 }
 
-fn follows(before: char, letter: char) -> bool {
+fn is_adjacent(before: char, letter: char) -> bool {
     u32::from(before).abs_diff(u32::from(letter)) <= 1
 }
 
@@ -234,9 +233,9 @@ mod tests {
 
     #[test]
     fn what_is_short_or_common_is_not_searched_for() {
-        assert!(COMMON.is_sorted());
+        assert!(COMMON_WORDS.is_sorted());
         for short in ["", "a", "482", " abc ", "\n\n\n\n\n\n\n"] {
-            assert_eq!(not_hidden(short), Some(NotHidden::Short), "{short}");
+            assert_eq!(not_redacted(short), Some(NotRedacted::Short), "{short}");
         }
         for common in [
             "value",
@@ -247,10 +246,10 @@ mod tests {
             "10000",
             " error ",
         ] {
-            assert_eq!(not_hidden(common), Some(NotHidden::Common), "{common}");
+            assert_eq!(not_redacted(common), Some(NotRedacted::Common), "{common}");
         }
         for secret in ["ann-t", "4821", "swordfish", "hunter2"] {
-            assert_eq!(not_hidden(secret), None, "{secret}");
+            assert_eq!(not_redacted(secret), None, "{secret}");
         }
     }
 

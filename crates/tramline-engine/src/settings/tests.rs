@@ -1,4 +1,4 @@
-//! Redaction of any secrets in any texts: nothing of them is left, and nothing else is changed.
+//! Redaction of any secrets in any texts: nothing of them remains, and nothing else changes.
 
 use super::redact::{Redactor, SecretStrength};
 use base64::Engine as _;
@@ -6,8 +6,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 use tramline_core::Value;
 
-/// The ways in which a secret is written here, each of which is to be found.
-fn written(secret: &str, way: usize) -> String {
+/// The encodings of a secret in these tests. Each of them must be found.
+fn encoded(secret: &str, way: usize) -> String {
     let json = serde_json::Value::from(secret).to_string();
     let hex = |upper: bool| -> String {
         let coded: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -27,7 +27,7 @@ fn written(secret: &str, way: usize) -> String {
         2 => percent(),
         3 if long => hex(false),
         4 if long => hex(true),
-        // With what stands before it, at every place in the three bytes of four letters.
+        // With a prefix, at each of the three alignments of base64.
         5 if long => STANDARD.encode(format!("ab{secret}")),
         6 if long => STANDARD.encode(format!("b{secret}")),
         7 if long => STANDARD.encode(secret),
@@ -36,7 +36,7 @@ fn written(secret: &str, way: usize) -> String {
     }
 }
 
-/// Secrets that share letters with each other, with marks and with names.
+/// Secrets that share characters with each other, with marks and with names.
 fn secret() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ab]{5,9}",
@@ -46,16 +46,18 @@ fn secret() -> impl Strategy<Value = String> {
         "(redacted|\\[redacted|redacted:|cted:K0|K0\\]ab|\\]ab12|x\\[red|\\[redacted:K1\\])",
         "[ -~äöü€]{5,20}",
     ]
-    .prop_filter("it is hidden", |secret| super::not_hidden(secret).is_none())
+    .prop_filter("it is redacted", |secret| {
+        super::not_redacted(secret).is_none()
+    })
 }
 
-/// Texts that are full of pieces of the secrets.
+/// Texts that contain many pieces of the secrets.
 fn text(secrets: &[String]) -> impl Strategy<Value = String> + use<> {
     let whole = secrets.to_vec();
     let pieces = secrets.to_vec();
     let piece = prop_oneof![
         (any::<prop::sample::Index>(), 0..9_usize)
-            .prop_map(move |(which, way)| written(&whole[which.index(whole.len())], way)),
+            .prop_map(move |(which, way)| encoded(&whole[which.index(whole.len())], way)),
         (
             any::<prop::sample::Index>(),
             any::<prop::sample::Index>(),
@@ -87,12 +89,12 @@ fn redactor(secrets: &[String]) -> Redactor {
     Redactor::new(both.map(|(name, secret)| (name, secret.as_str()))).unwrap()
 }
 
-/// Which bytes of a text some secret covers, found the slow way, as it is written alone.
+/// The bytes of a text that some secret covers, found by a naive search.
 fn covered(secrets: &[String], text: &str) -> Vec<bool> {
     let mut covered = vec![false; text.len()];
     let forms = secrets
         .iter()
-        .flat_map(|secret| super::forms::forms(secret));
+        .flat_map(|secret| super::encodings::encodings(secret));
     for form in forms {
         for (at, _) in text.char_indices() {
             if text[at..].starts_with(&form) {
@@ -103,7 +105,7 @@ fn covered(secrets: &[String], text: &str) -> Vec<bool> {
     covered
 }
 
-/// The parts of a text that nothing covers, in order.
+/// The parts of a text that no secret covers, in order.
 fn outside(covered: &[bool], text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for (at, letter) in text.char_indices() {
@@ -122,24 +124,24 @@ proptest! {
     #[test]
     fn nothing_of_a_secret_is_left_and_nothing_else_is_changed((secrets, text) in case()) {
         let redactor = redactor(&secrets);
-        let clean = redactor.text(&text).into_owned();
-        // What is outside of all secrets is there, in order, with nothing but marks between.
+        let clean = redactor.redact_text(&text).into_owned();
+        // Everything outside of secrets remains, in order, with only marks in between.
         let mut rest = clean.as_str();
         for (at, part) in outside(&covered(&secrets, &text), &text).iter().enumerate() {
             let found = if at == 0 { rest.starts_with(part.as_str()).then_some(0) } else { rest.find(part.as_str()) };
             prop_assert!(found.is_some(), "{text:?} became {clean:?}");
             rest = &rest[found.unwrap_or(0) + part.len()..];
         }
-        // No secret is in the result, not even made up by marks and what stands beside them.
+        // No secret is in the result, not even one formed by marks and their surroundings.
         for secret in &secrets {
-            for form in super::forms::forms(secret) {
+            for form in super::encodings::encodings(secret) {
                 prop_assert!(!clean.contains(&form), "{form:?} of {secret:?} in {clean:?}");
             }
         }
-        prop_assert_eq!(redactor.text(&clean), clean.as_str());
+        prop_assert_eq!(redactor.redact_text(&clean), clean.as_str());
         let dirty = text != clean;
         prop_assert_eq!(dirty, covered(&secrets, &text).contains(&true));
-        prop_assert_eq!(redactor.held(&text, SecretStrength::Strong).is_some() && !dirty, false);
+        prop_assert_eq!(redactor.find_secret(&text, SecretStrength::Strong).is_some() && !dirty, false);
     }
 
     #[test]
@@ -151,10 +153,10 @@ proptest! {
             (secrets[0].as_str(), Value::object([(text.as_str(), Value::from(true))])),
             ("[redacted:K0]", Value::from(1)),
         ]);
-        let clean = redactor.changed(&value).unwrap_or_else(|| value.clone());
+        let clean = redactor.redact_value(&value).unwrap_or_else(|| value.clone());
         let fields = |value: &Value| value.as_object().unwrap().len();
         prop_assert_eq!(fields(&clean), fields(&value));
-        prop_assert!(redactor.changed(&clean).is_none(), "{}", clean.to_json());
+        prop_assert!(redactor.redact_value(&clean).is_none(), "{}", clean.to_json());
         let mut strings = Vec::new();
         all_strings(&clean, &mut strings);
         for secret in &secrets {
@@ -208,11 +210,11 @@ fn overlapping_secrets_are_hidden_whole() {
         ),
         ("xKq77xKq77".to_owned(), "[redacted:INNER][redacted:INNER]"),
     ] {
-        assert_eq!(redactor.text(&text), wanted);
+        assert_eq!(redactor.redact_text(&text), wanted);
     }
     assert_eq!(
         redactor
-            .held(&format!("zzzz{token}"), SecretStrength::Strong)
+            .find_secret(&format!("zzzz{token}"), SecretStrength::Strong)
             .unwrap(),
         "TOKEN"
     );
@@ -222,7 +224,7 @@ fn overlapping_secrets_are_hidden_whole() {
 fn one_value_under_two_names_has_both_marks() {
     let redactor = Redactor::new([("A", "same-value"), ("B", "same-value")]).unwrap();
     assert_eq!(
-        redactor.text("is same-value"),
+        redactor.redact_text("is same-value"),
         "is [redacted:A][redacted:B]"
     );
 }
@@ -243,8 +245,8 @@ fn a_mark_never_holds_a_secret() {
         ),
     ] {
         let redactor = Redactor::new([("MY_PASSWORD", "swordfish"), ("B", secret)]).unwrap();
-        assert_eq!(redactor.text(text), wanted, "{secret}");
-        assert_eq!(redactor.text(wanted), wanted, "{secret}");
+        assert_eq!(redactor.redact_text(text), wanted, "{secret}");
+        assert_eq!(redactor.redact_text(wanted), wanted, "{secret}");
     }
 }
 
@@ -252,6 +254,6 @@ fn a_mark_never_holds_a_secret() {
 fn numbers_are_searched_for_parts_that_are_numbers() {
     let redactor = Redactor::new([("PIN", "482133")]).unwrap();
     let value = Value::from_json(r#"[482133,1482133.5,48213]"#).unwrap();
-    let clean = redactor.changed(&value).unwrap().to_json();
+    let clean = redactor.redact_value(&value).unwrap().to_json();
     assert_eq!(clean, r#"["[redacted:PIN]","1[redacted:PIN].5",48213]"#);
 }

@@ -1,4 +1,4 @@
-//! An embedder without a model: texts are near where they have letters in common.
+//! An embedder without a model: texts are close if they share letters.
 
 use crate::seams::Embedder;
 use crate::search::fingerprint;
@@ -6,17 +6,17 @@ use async_trait::async_trait;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_core::failure::Failure;
 
-/// How long the vectors are.
+/// The dimensions of the vectors.
 const WIDTH: usize = 64;
 
-/// Counts which groups of three letters a text has.
+/// Counts the groups of three letters in a text.
 #[derive(Debug, Default)]
 pub struct FakeEmbedder {
     embedded: AtomicUsize,
 }
 
 impl FakeEmbedder {
-    /// How many texts it was given so far.
+    /// How many texts it has embedded.
     pub fn embedded(&self) -> usize {
         self.embedded.load(Ordering::Relaxed)
     }

@@ -1,45 +1,45 @@
-//! A model that says what it was told to say, in that order.
+//! A model that returns scripted answers in order.
 
-use crate::seams::{Answer, Model, Prompt};
+use crate::seams::{Model, ModelAnswer, Prompt};
 use async_trait::async_trait;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tramline_core::failure::{Failure, FailureKind};
 
-/// Answers from a script, and remembers what it was asked.
+/// Answers from a script, and records its prompts.
 #[derive(Default)]
 pub struct ScriptedModel {
-    script: Mutex<VecDeque<Result<Answer, Failure>>>,
+    script: Mutex<VecDeque<Result<ModelAnswer, Failure>>>,
     prompts: Mutex<Vec<Prompt>>,
 }
 
 impl ScriptedModel {
-    /// A model that gives these answers, one after the other, and then fails.
+    /// A model that returns these answers one after the other, and then fails.
     pub fn new<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Self {
         answers.into_iter().fold(Self::default(), Self::then)
     }
 
-    /// The same with one answer more.
+    /// Adds an answer.
     #[must_use]
     pub fn then(self, text: impl Into<String>) -> Self {
         let text = text.into();
         let tokens = text.split_whitespace().count().max(1) as u64;
-        self.push(Ok(Answer { text, tokens }))
+        self.push(Ok(ModelAnswer { text, tokens }))
     }
 
-    /// The same with a failure in place of the next answer.
+    /// Adds a failure.
     #[must_use]
     pub fn then_fail(self, failure: Failure) -> Self {
         self.push(Err(failure))
     }
 
-    /// Everything it was asked so far.
+    /// All prompts so far.
     pub fn prompts(&self) -> Vec<Prompt> {
         let prompts = self.prompts.lock();
         prompts.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn push(self, answer: Result<Answer, Failure>) -> Self {
+    fn push(self, answer: Result<ModelAnswer, Failure>) -> Self {
         let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
         script.push_back(answer);
         drop(script);
@@ -49,7 +49,7 @@ impl ScriptedModel {
 
 #[async_trait]
 impl Model for ScriptedModel {
-    async fn complete(&self, prompt: Prompt) -> Result<Answer, Failure> {
+    async fn complete(&self, prompt: Prompt) -> Result<ModelAnswer, Failure> {
         let mut prompts = self.prompts.lock().unwrap_or_else(PoisonError::into_inner);
         prompts.push(prompt);
         let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
-//! Tools that are closures: what the engine is tested with where no server is needed.
+//! Tools that are closures, for engine tests that need no server.
 
-use crate::seams::{Call, Exchange, Hints, Listing, Source, Tool, Tools};
+use crate::seams::{Exchange, ServerSource, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
@@ -17,33 +17,33 @@ type Script = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Value, Failure>> + 
 pub struct FakeTools {
     tools: BTreeMap<ToolName, (Arc<Tool>, Script)>,
     delay: Duration,
-    calls: Mutex<Vec<Called>>,
+    calls: Mutex<Vec<FakeCall>>,
 }
 
 /// One call that was made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Called {
-    /// What was called.
+pub struct FakeCall {
+    /// The tool.
     pub tool: ToolName,
-    /// With what.
+    /// The arguments.
     pub arguments: Value,
-    /// Under which key.
+    /// The idempotency key.
     pub key: Str,
-    /// How it ended, once it has: the failure's kind, or nothing for an output.
+    /// How it ended, once it has: the failure's kind, or `None` for an output.
     pub ended: Option<Option<FailureKind>>,
 }
 
 impl FakeTools {
-    /// No tools yet.
+    /// An empty set of tools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The set that the contract asks for: `echo`, `fail` and `sleep`, on one server.
-    pub fn usual(server: &str) -> Self {
-        let safe = Hints {
+    /// The tools that the contract requires: `echo`, `fail` and `sleep`, on one server.
+    pub fn contract_tools(server: &str) -> Self {
+        let safe = ToolHints {
             read_only: Some(true),
-            ..Hints::default()
+            ..ToolHints::default()
         };
         Self::new()
             .tool(server, "echo", safe, |arguments| async { Ok(arguments) })
@@ -59,9 +59,9 @@ impl FakeTools {
             })
     }
 
-    /// The same with one tool more.
+    /// Adds a tool.
     #[must_use]
-    pub fn tool<F, R>(mut self, server: &str, tool: &str, hints: Hints, script: F) -> Self
+    pub fn tool<F, R>(mut self, server: &str, tool: &str, hints: ToolHints, script: F) -> Self
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, Failure>> + Send + 'static,
@@ -80,7 +80,7 @@ impl FakeTools {
         self
     }
 
-    /// The same, with what one of its tools says of itself and of its arguments.
+    /// Sets the description and the input schema of a tool.
     #[must_use]
     pub fn described(mut self, server: &str, tool: &str, says: &str, schema: &str) -> Self {
         if let Some((listed, _)) = self.tools.get_mut(&ToolName::new(server, tool)) {
@@ -92,19 +92,19 @@ impl FakeTools {
         self
     }
 
-    /// The same, with every call taking so much longer.
+    /// Makes every call take this much longer.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
 
-    /// Every call so far, in the order they came.
-    pub fn calls(&self) -> Vec<Called> {
+    /// All calls so far, in order.
+    pub fn calls(&self) -> Vec<FakeCall> {
         self.record().clone()
     }
 
-    fn record(&self) -> MutexGuard<'_, Vec<Called>> {
+    fn record(&self) -> MutexGuard<'_, Vec<FakeCall>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,9 +115,9 @@ impl FakeTools {
         })
     }
 
-    fn note(&self, call: &Call) -> usize {
+    fn record_call(&self, call: &ToolCallRequest) -> usize {
         let mut record = self.record();
-        record.push(Called {
+        record.push(FakeCall {
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
             key: call.key.clone(),
@@ -137,24 +137,24 @@ impl Tools for FakeTools {
         self.get(name).map(|(tool, _)| Arc::clone(tool))
     }
 
-    async fn list(&self) -> Vec<Listing> {
+    async fn list(&self) -> Vec<ServerTools> {
         let sources = self.sources().into_iter();
-        let listing = |source: Source| Listing {
+        let listing = |source: ServerSource| ServerTools {
             server: source.server,
             tools: Ok(source.tools.map(Arc::unwrap_or_clone).unwrap_or_default()),
         };
         sources.map(listing).collect()
     }
 
-    fn sources(&self) -> Vec<Source> {
+    fn sources(&self) -> Vec<ServerSource> {
         let mut servers = BTreeMap::<Str, Vec<_>>::new();
         for (name, (tool, _)) in &self.tools {
             let tools = servers.entry(name.server.clone()).or_default();
             tools.push(Arc::clone(tool));
         }
-        let source = |(server, tools)| Source {
+        let source = |(server, tools)| ServerSource {
             server,
-            print: None,
+            fingerprint: None,
             tools: Some(Arc::new(tools)),
         };
         servers.into_iter().map(source).collect()
@@ -164,13 +164,13 @@ impl Tools for FakeTools {
         None
     }
 
-    async fn call(&self, call: Call) -> Result<Value, Failure> {
+    async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure> {
         let (_, script) = self.get(&call.tool)?;
         if !matches!(call.arguments, Value::Object(_) | Value::Null) {
-            let message = format!("{} takes an object of arguments", call.tool);
+            let message = format!("the arguments of {} must be an object", call.tool);
             return Err(Failure::new(FailureKind::BadArguments, message));
         }
-        let at = self.note(&call);
+        let at = self.record_call(&call);
         let work = async {
             if !self.delay.is_zero() {
                 tokio::time::sleep(self.delay).await;
@@ -179,7 +179,7 @@ impl Tools for FakeTools {
         };
         let failed = |kind, says| {
             let failure = Failure::new(kind, format!("{} {says}", call.tool));
-            Err(failure.after_leaving())
+            Err(failure.after_sending())
         };
         let result = tokio::select! {
             biased;
@@ -199,13 +199,13 @@ mod tests {
 
     #[tokio::test]
     async fn keeps_the_contract() {
-        tools_contract(Arc::new(FakeTools::usual("fake")), "fake").await;
+        tools_contract(Arc::new(FakeTools::contract_tools("fake")), "fake").await;
     }
 
     #[tokio::test]
     async fn remembers_its_calls() {
-        let tools = FakeTools::usual("s").delay(Duration::from_millis(1));
-        let call = Call {
+        let tools = FakeTools::contract_tools("s").delay(Duration::from_millis(1));
+        let call = ToolCallRequest {
             tool: ToolName::new("s", "fail"),
             arguments: Value::Null,
             key: "k".into(),

@@ -1,10 +1,12 @@
-//! The store's fake: shared between pretended processes, and able to die at a given append.
+//! The in-memory fake of the store: shared between simulated processes, and able to crash at a
+//! given append.
 //!
 //! A [`MemoryStore`] is one process. Its clones are handles of that same process;
 //! [`MemoryStore::process`] starts another one on the same data.
 
 use crate::seams::{
-    Append, AppendError, Chunk, Claim, Hold, Page, RunFilter, RunRow, Store, StoreFault, Usage,
+    Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunPage, RunRow, Store,
+    StoreFault, StoreUsage,
 };
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,21 +16,21 @@ use tokio::sync::watch;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::ContentDigest;
 
-/// Rows in a page when the filter leaves it open.
+/// Rows in a page when the filter sets no page size.
 const PAGE_ROWS: usize = 100;
 
 /// Journals in memory, as one process sees them.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    process: Arc<Process>,
+    process: Arc<SimulatedProcess>,
 }
 
 #[derive(Debug, Default)]
-struct Process {
+struct SimulatedProcess {
     number: u32,
     disk: Arc<Disk>,
-    life: Mutex<Life>,
-    /// What decides how often others get their turn around each of its calls; 0 for never.
+    life: Mutex<ProcessLife>,
+    /// The seed that decides how often other tasks run around each of its calls; 0 for never.
     pace: AtomicU64,
 }
 
@@ -41,22 +43,22 @@ struct Disk {
 
 #[derive(Debug, Default)]
 struct State {
-    durable: Durable,
+    durable: DurableState,
     claims: BTreeMap<RunId, u32>,
     processes: u32,
 }
 
-/// What outlives every process.
+/// What survives every process.
 #[derive(Clone, Debug, Default)]
-struct Durable {
+struct DurableState {
     runs: BTreeMap<RunId, Journal>,
     documents: BTreeMap<(String, String), Vec<u8>>,
-    referred: BTreeMap<ContentDigest, Referred>,
+    referred: BTreeMap<ContentDigest, StoredDocumentRow>,
 }
 
 /// A document that journals refer to.
 #[derive(Clone, Debug, Default)]
-struct Referred {
+struct StoredDocumentRow {
     body: Vec<u8>,
     by: BTreeSet<RunId>,
 }
@@ -64,20 +66,20 @@ struct Referred {
 #[derive(Clone, Debug)]
 struct Journal {
     row: RunRow,
-    chunks: Vec<Chunk>,
+    chunks: Vec<JournalChunk>,
 }
 
 #[derive(Debug, Default)]
-struct Life {
+struct ProcessLife {
     appends: u64,
-    death: Option<Death>,
+    death: Option<PlannedCrash>,
     dead: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Death {
+struct PlannedCrash {
     after: u64,
-    /// Whether the append it dies after is acknowledged first.
+    /// Whether the append that it crashes after is acknowledged first.
     answered: bool,
 }
 
@@ -98,7 +100,7 @@ impl MemoryStore {
         Self::with(number, disk)
     }
 
-    /// A copy of what is durable now, as a machine finds it after losing power: no process lives.
+    /// A copy of what is durable now, as after a power loss: no process is alive.
     pub fn durable(&self) -> Self {
         let state = State {
             durable: self.state().durable.clone(),
@@ -111,39 +113,40 @@ impl MemoryStore {
         Self::with(0, Arc::new(disk))
     }
 
-    /// Lets this process die after its `n`th append from now: that one is made and acknowledged,
+    /// Crashes this process after its `n`th append from now: that one is made and acknowledged,
     /// every later call fails.
     pub fn crash_after(&self, n: u64) {
-        self.die_after(n, true);
+        self.crash_at(n, true);
     }
 
-    /// As [`MemoryStore::crash_after`], but the process dies before it hears of its `n`th append,
-    /// which is durable all the same. With 0 it dies before the first.
+    /// Like [`MemoryStore::crash_after`], but the process crashes before its `n`th append is
+    /// acknowledged; that append is durable all the same. With 0 it crashes before the first.
     pub fn crash_unanswered(&self, n: u64) {
-        self.die_after(n, false);
+        self.crash_at(n, false);
     }
 
-    /// Ends this process at once: its claims are free, its calls fail.
+    /// Ends this process at once: its claims are released, its calls fail.
     pub fn kill(&self) {
-        self.die(&mut self.state());
+        self.crash(&mut self.state());
     }
 
-    /// Whether this process has died.
+    /// Whether this process has crashed.
     pub fn is_dead(&self) -> bool {
         lock(&self.process.life).dead
     }
 
-    /// Frees the claims of this process although it lives, as if its lock had been taken away.
+    /// Releases the claims of this process although it is alive, as if its lock had been taken
+    /// away.
     pub fn lose_claims(&self) {
         self.state().free_claims(self.process.number);
     }
 
-    /// Gives others their turn before and after each of its calls, as often as a seed says.
-    pub fn unsteady(&self, seed: u64) {
+    /// Lets other tasks run before and after each of its calls, as often as the seed decides.
+    pub fn set_yield_seed(&self, seed: u64) {
         self.process.pace.store(seed | 1, Ordering::Relaxed);
     }
 
-    async fn dawdle(&self) {
+    async fn yield_randomly(&self) {
         let pace = self.process.pace.load(Ordering::Relaxed);
         if pace == 0 {
             return;
@@ -162,7 +165,7 @@ impl MemoryStore {
 
     fn with(number: u32, disk: Arc<Disk>) -> Self {
         Self {
-            process: Arc::new(Process {
+            process: Arc::new(SimulatedProcess {
                 number,
                 disk,
                 life: Mutex::default(),
@@ -171,16 +174,16 @@ impl MemoryStore {
         }
     }
 
-    fn die_after(&self, n: u64, answered: bool) {
+    fn crash_at(&self, n: u64, answered: bool) {
         if n == 0 {
             return self.kill();
         }
         let mut life = lock(&self.process.life);
         let after = life.appends + n;
-        life.death = Some(Death { after, answered });
+        life.death = Some(PlannedCrash { after, answered });
     }
 
-    fn die(&self, state: &mut State) {
+    fn crash(&self, state: &mut State) {
         lock(&self.process.life).dead = true;
         state.free_claims(self.process.number);
     }
@@ -189,37 +192,38 @@ impl MemoryStore {
         lock(&self.process.disk.state)
     }
 
-    /// The shared state, unless this process is dead. While it is held nobody dies.
-    fn living(&self) -> Result<MutexGuard<'_, State>, StoreFault> {
+    /// The shared state, unless this process has crashed. No process can crash while it is locked.
+    fn lock_alive(&self) -> Result<MutexGuard<'_, State>, StoreFault> {
         let state = self.state();
         if lock(&self.process.life).dead {
-            return Err(killed());
+            return Err(process_killed());
         }
         Ok(state)
     }
 
     fn add(&self, append: Append) -> Result<(), AppendError> {
         if append.last <= append.seen {
-            let message = format!("a chunk for {} holds no event", append.run);
+            let message = format!("a chunk for {} has no event", append.run);
             return Err(StoreFault { message }.into());
         }
         let answered = {
-            let mut state = self.living()?;
+            let mut state = self.lock_alive()?;
             let own = self.process.number;
             let holder = state.claims.get(&append.run).copied();
-            let (run, hold) = (append.run.clone(), append.hold);
-            if let Some(other) = holder.filter(|holder| hold == Hold::Take && *holder != own) {
+            let (run, hold) = (append.run.clone(), append.claim);
+            if let Some(other) = holder.filter(|holder| hold == ClaimChange::Take && *holder != own)
+            {
                 let owner = format!("process {other}");
                 return Err(AppendError::Elsewhere { owner });
             }
-            let over = append.head.status.is_over();
+            let over = append.index_row.status.is_over();
             state
                 .append(append)
-                .map_err(|last| AppendError::Moved { last })?;
+                .map_err(|last| AppendError::Conflict { last })?;
             match hold {
-                Hold::Take if !over => drop(state.claims.insert(run, own)),
-                Hold::Give if holder == Some(own) => drop(state.claims.remove(&run)),
-                Hold::Keep | Hold::Take | Hold::Give => {}
+                ClaimChange::Take if !over => drop(state.claims.insert(run, own)),
+                ClaimChange::Release if holder == Some(own) => drop(state.claims.remove(&run)),
+                ClaimChange::Keep | ClaimChange::Take | ClaimChange::Release => {}
             }
             self.count(&mut state)
         };
@@ -231,7 +235,7 @@ impl MemoryStore {
         self.process.disk.changes.send_modify(|count| *count += 1);
     }
 
-    /// Counts an append and dies of it if its time has come.
+    /// Counts an append, and crashes if it is the chosen one.
     fn count(&self, state: &mut State) -> Result<(), StoreFault> {
         let mut life = lock(&self.process.life);
         life.appends += 1;
@@ -239,16 +243,16 @@ impl MemoryStore {
             return Ok(());
         };
         drop(life);
-        self.die(state);
+        self.crash(state);
         if death.answered {
             Ok(())
         } else {
-            Err(killed())
+            Err(process_killed())
         }
     }
 }
 
-impl Drop for Process {
+impl Drop for SimulatedProcess {
     fn drop(&mut self) {
         lock(&self.disk.state).free_claims(self.number);
     }
@@ -257,17 +261,17 @@ impl Drop for Process {
 #[async_trait]
 impl Store for MemoryStore {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
-        self.dawdle().await;
+        self.yield_randomly().await;
         let added = self.add(append);
-        self.dawdle().await;
+        self.yield_randomly().await;
         added
     }
 
-    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<Chunk>, StoreFault> {
-        self.dawdle().await;
-        let state = self.living()?;
+    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<JournalChunk>, StoreFault> {
+        self.yield_randomly().await;
+        let state = self.lock_alive()?;
         let chunks = state.durable.runs.get(run).map(|journal| &journal.chunks);
-        let from = |chunks: &Vec<Chunk>| {
+        let from = |chunks: &Vec<JournalChunk>| {
             let start = chunks.partition_point(|chunk| chunk.last <= after);
             chunks[start..].to_vec()
         };
@@ -275,50 +279,50 @@ impl Store for MemoryStore {
     }
 
     async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault> {
-        let state = self.living()?;
+        let state = self.lock_alive()?;
         let found = state.durable.referred.get(digest);
         Ok(found.map(|found| found.body.clone()))
     }
 
-    async fn usage(&self) -> Result<Usage, StoreFault> {
-        let state = self.living()?;
+    async fn usage(&self) -> Result<StoreUsage, StoreFault> {
+        let state = self.lock_alive()?;
         let rows = || state.durable.runs.values().map(|journal| &journal.row);
         let documents = state.durable.referred.values();
         let documents: usize = documents.map(|found| found.body.len()).sum();
-        Ok(Usage {
-            open: rows().filter(|row| !row.head.status.is_over()).count() as u64,
+        Ok(StoreUsage {
+            open: rows().filter(|row| !row.index_row.status.is_over()).count() as u64,
             bytes: rows().map(|row| row.bytes).sum::<u64>() + documents as u64,
         })
     }
 
-    async fn runs(&self, filter: RunFilter) -> Result<Page, StoreFault> {
-        let state = self.living()?;
-        let most = match filter.most {
+    async fn runs(&self, filter: RunFilter) -> Result<RunPage, StoreFault> {
+        let state = self.lock_alive()?;
+        let most = match filter.limit {
             0 => PAGE_ROWS,
             most => most,
         };
         let journals = state.durable.runs.values().rev();
-        let fitting = journals.filter(|journal| fits(&filter, &journal.row));
+        let fitting = journals.filter(|journal| matches_filter(&filter, &journal.row));
         let mut rows: Vec<_> = fitting
             .take(most.saturating_add(1))
             .map(|journal| state.row(journal))
             .collect();
         let more = rows.len() > most;
         rows.truncate(most);
-        Ok(Page { rows, more })
+        Ok(RunPage { rows, more })
     }
 
     async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault> {
-        self.dawdle().await;
-        let state = self.living()?;
+        self.yield_randomly().await;
+        let state = self.lock_alive()?;
         let journal = state.durable.runs.get(run);
         Ok(journal.map(|journal| state.row(journal)))
     }
 
     async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault> {
-        self.dawdle().await;
+        self.yield_randomly().await;
         let own = self.process.number;
-        let mut state = self.living()?;
+        let mut state = self.lock_alive()?;
         let holder = *state.claims.entry(run.clone()).or_insert(own);
         if holder == own {
             return Ok(Claim::Held);
@@ -330,7 +334,7 @@ impl Store for MemoryStore {
 
     async fn release(&self, run: &RunId) -> Result<(), StoreFault> {
         let own = self.process.number;
-        let mut state = self.living()?;
+        let mut state = self.lock_alive()?;
         if state.claims.get(run) == Some(&own) {
             state.claims.remove(run);
         }
@@ -338,7 +342,7 @@ impl Store for MemoryStore {
     }
 
     async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault> {
-        let mut state = self.living()?;
+        let mut state = self.lock_alive()?;
         let mut removed = 0;
         for run in runs {
             removed += usize::from(state.durable.runs.remove(run).is_some());
@@ -356,7 +360,7 @@ impl Store for MemoryStore {
     }
 
     async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault> {
-        let mut state = self.living()?;
+        let mut state = self.lock_alive()?;
         let place = (kind.to_owned(), key.to_owned());
         state.durable.documents.insert(place, body);
         Ok(())
@@ -369,7 +373,7 @@ impl Store for MemoryStore {
         seen: Option<Vec<u8>>,
         body: Vec<u8>,
     ) -> Result<bool, StoreFault> {
-        let mut state = self.living()?;
+        let mut state = self.lock_alive()?;
         let place = (kind.to_owned(), key.to_owned());
         let same = state.durable.documents.get(&place) == seen.as_ref();
         if same {
@@ -379,13 +383,13 @@ impl Store for MemoryStore {
     }
 
     async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault> {
-        let state = self.living()?;
+        let state = self.lock_alive()?;
         let place = (kind.to_owned(), key.to_owned());
         Ok(state.durable.documents.get(&place).cloned())
     }
 
     async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault> {
-        let state = self.living()?;
+        let state = self.lock_alive()?;
         let places = state.durable.documents.keys();
         let keys = places
             .filter(|(of, _)| of == kind)
@@ -393,8 +397,8 @@ impl Store for MemoryStore {
         Ok(keys.collect())
     }
 
-    async fn forget(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault> {
-        let mut state = self.living()?;
+    async fn delete(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault> {
+        let mut state = self.lock_alive()?;
         let goes = |of: &str, key: &String| of == kind && keys.contains(key);
         let documents = &mut state.durable.documents;
         documents.retain(|(of, key), _| !goes(of, key));
@@ -402,8 +406,8 @@ impl Store for MemoryStore {
     }
 }
 
-fn fits(filter: &RunFilter, row: &RunRow) -> bool {
-    let head = &row.head;
+fn matches_filter(filter: &RunFilter, row: &RunRow) -> bool {
+    let head = &row.index_row;
     let status = filter.status.is_empty() || filter.status.contains(&head.status);
     let workflow = filter
         .workflow
@@ -417,7 +421,7 @@ fn fits(filter: &RunFilter, row: &RunRow) -> bool {
     status && workflow && session && old && after
 }
 
-fn killed() -> StoreFault {
+fn process_killed() -> StoreFault {
     StoreFault {
         message: "this process was killed by its test".into(),
     }

@@ -1,15 +1,15 @@
-//! What every `Model` promises. A broken promise panics.
+//! The contract of every `Model`. A violation panics.
 
 use crate::seams::{Message, Model, Prompt, Role};
 use std::sync::Arc;
 use tramline_core::Value;
 
-/// Checks, with two prompts, that the model answers and that it keeps to a schema.
+/// Checks with two prompts that the model answers and follows a schema.
 pub async fn model_contract(model: Arc<dyn Model>) {
     let answer = model.complete(ask("Say hello.", None)).await;
     let answer = answer.unwrap_or_else(|failure| panic!("a plain prompt: {failure}"));
-    assert!(!answer.text.is_empty(), "an answer says something");
-    assert!(answer.tokens > 0, "an answer costs something");
+    assert!(!answer.text.is_empty(), "an answer has text");
+    assert!(answer.tokens > 0, "an answer costs tokens");
 
     let text = Value::object([("type", "string".into())]);
     let schema = Value::object([
@@ -24,7 +24,10 @@ pub async fn model_contract(model: Arc<dyn Model>) {
     let json = Value::from_json(&answer.text);
     let json = json.unwrap_or_else(|fault| panic!("{fault} in {}", answer.text));
     let given = json.get("answer").and_then(Value::as_str);
-    assert!(given.is_some(), "the answer fits its schema: {json}");
+    assert!(
+        given.is_some(),
+        "the answer does not match its schema: {json}"
+    );
 }
 
 fn ask(text: &str, schema: Option<Value>) -> Prompt {

@@ -1,29 +1,29 @@
-//! What every `Store` promises, as one suite: it panics at the first promise that is broken.
+//! The contract of every `Store`, as one suite: it panics at the first violation.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "a suite speaks by panicking, like the tests that call it"
+    reason = "a suite fails by panicking, like the tests that call it"
 )]
 
 mod claims;
 mod documents;
 mod journals;
 mod listing;
-mod referred;
+mod stored_documents;
 
-use crate::seams::{Append, Head, Hold, Status, Store};
+use crate::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use tramline_core::ids::{RunId, Seq};
 
-/// A store to be tried, with a second process on the same data where the store can have one.
+/// A store under test, with a second process on the same data if the store supports one.
 pub struct StoreRig {
     /// The store.
     pub store: Arc<dyn Store>,
     /// Another process on the same data.
     pub other: Option<Arc<dyn Store>>,
-    /// What must live as long, such as a directory. Dropped last.
+    /// What must live as long as the stores, such as a directory. Dropped last.
     keep: Option<Box<dyn Any + Send>>,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Debug for StoreRig {
 }
 
 impl StoreRig {
-    /// A store that only one process can have.
+    /// A store that only one process can use.
     pub fn new(store: impl Store) -> Self {
         Self {
             store: Arc::new(store),
@@ -59,7 +59,7 @@ impl StoreRig {
     }
 }
 
-/// Tries every promise of the trait, each on a store of its own made by `make`.
+/// Checks every promise of the trait, each on a new store made by `make`.
 pub async fn store_contract(make: impl AsyncFn() -> StoreRig) {
     journals::starts_empty(make().await).await;
     journals::appends_after_what_was_seen(make().await).await;
@@ -72,10 +72,10 @@ pub async fn store_contract(make: impl AsyncFn() -> StoreRig) {
     journals::keeps_documents(make().await).await;
     documents::swaps_what_was_seen(make().await).await;
     documents::loses_no_swap_of_many(make().await).await;
-    referred::is_kept_with_its_append(make().await).await;
-    referred::is_kept_once(make().await).await;
-    referred::goes_with_the_last_that_refers_to_it(make().await).await;
-    referred::is_there_for_every_run_while_others_are_removed(make().await).await;
+    stored_documents::is_kept_with_its_append(make().await).await;
+    stored_documents::is_kept_once(make().await).await;
+    stored_documents::goes_with_the_last_that_refers_to_it(make().await).await;
+    stored_documents::is_there_for_every_run_while_others_are_removed(make().await).await;
     listing::lists_newest_first(make().await).await;
     listing::filters(make().await).await;
     listing::adds_up(make().await).await;
@@ -100,14 +100,14 @@ pub(super) fn chunk(run: &RunId, seen: Seq, last: Seq) -> Append {
         seen,
         last,
         body: format!("{run} {seen}..{last}").into_bytes(),
-        head: head(Status::Running),
-        hold: Hold::Keep,
+        index_row: head(RunStatus::Running),
+        claim: ClaimChange::Keep,
         documents: Vec::new(),
     }
 }
 
-fn head(status: Status) -> Head {
-    Head {
+fn head(status: RunStatus) -> RunIndexRow {
+    RunIndexRow {
         status,
         workflow: "count_files".into(),
         session: None,

@@ -1,9 +1,9 @@
-//! What every `Tools` promises, as checks over three plain tools.
+//! The contract of every `Tools`, checked with three plain tools.
 //!
-//! The one under test offers, on one server, `echo` (read-only; gives its arguments back), `fail`
-//! (fails with `message`) and `sleep` (takes `ms`). A broken promise panics.
+//! The implementation under test offers, on one server, `echo` (read-only; returns its arguments),
+//! `fail` (fails with `message`) and `sleep` (takes `ms`). A violation panics.
 
-use crate::seams::{Call, Tools};
+use crate::seams::{ToolCallRequest, Tools};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -11,10 +11,11 @@ use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 
-/// More than any call below should take on a busy machine, far less than the sleeps it cuts off.
+/// More than any call below should take on a busy machine, and far less than the sleeps it cuts
+/// off.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A sleep that nobody waits out.
+/// A sleep that is never waited for.
 const LONG_MS: u64 = 600_000;
 
 /// Checks every promise, one after the other, on the same tools.
@@ -38,8 +39,8 @@ struct Suite {
 }
 
 impl Suite {
-    fn call(&self, tool: &str, arguments: Value) -> Call {
-        Call {
+    fn call(&self, tool: &str, arguments: Value) -> ToolCallRequest {
+        ToolCallRequest {
             tool: self.name(tool),
             arguments,
             key: "contract".into(),
@@ -54,14 +55,14 @@ impl Suite {
         ToolName::new(self.server.as_str(), tool)
     }
 
-    async fn kind(&self, call: Call) -> FailureKind {
+    async fn kind(&self, call: ToolCallRequest) -> FailureKind {
         self.failure(call).await.kind
     }
 
-    async fn failure(&self, call: Call) -> Failure {
+    async fn failure(&self, call: ToolCallRequest) -> Failure {
         let name = call.tool.clone();
         match self.tools.call(call).await {
-            Ok(output) => panic!("{name} should have failed, but gave {output}"),
+            Ok(output) => panic!("{name} should have failed, but returned {output}"),
             Err(failure) => failure,
         }
     }
@@ -136,7 +137,7 @@ impl Suite {
         assert_eq!(
             self.kind(call).await,
             FailureKind::Cancelled,
-            "before it began"
+            "cancelled before it started"
         );
         assert!(start.elapsed() < SOON, "a cancelled call ends soon");
     }
@@ -146,7 +147,7 @@ impl Suite {
         call.timeout = Duration::from_millis(200);
         let start = Instant::now();
         assert_eq!(self.kind(call).await, FailureKind::Timeout);
-        assert!(start.elapsed() < SOON, "a call ends with its time");
+        assert!(start.elapsed() < SOON, "a call ends at its timeout");
     }
 
     async fn runs_calls_side_by_side(&self) {
@@ -158,7 +159,7 @@ impl Suite {
         for output in futures_util::future::join_all(calls).await {
             assert!(output.is_ok(), "{output:?}");
         }
-        // One after the other would be ten seconds.
-        assert!(start.elapsed() < SOON, "calls wait for each other");
+        // One after the other would take ten seconds.
+        assert!(start.elapsed() < SOON, "calls must run concurrently");
     }
 }

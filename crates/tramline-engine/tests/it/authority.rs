@@ -1,31 +1,35 @@
-//! Who may answer: the table holds in the engine, for every way of answering and every way round it.
+//! Who may answer: the engine enforces the table, on every path of answering and around every
+//! workaround.
 
 use crate::support::{graphs, tools};
 use std::sync::Arc;
-use tramline_core::authority::{AgentAnswers, AnswerChannel, ApprovalSource, BudgetSource, Reason};
+use tramline_core::authority::{
+    AgentAnswers, AnswerChannel, ApprovalSource, BudgetSource, PauseReason,
+};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Budget, Event, Outcome, Pause};
 use tramline_core::{Str, Value};
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{
-    Approvals, At, Branch, Ended, Engine, Fault, Options, Pattern, Policy, Respondent, Said, Start,
+    Approvals, DriveOutcome, Engine, EngineOptions, Fault, ForkRequest, JournalPoint, PauseAnswer,
+    Respondent, RunStart, ToolPattern, ToolPolicy,
 };
 
 const RELAYED: [AnswerChannel; 2] = [AnswerChannel::Agent, AnswerChannel::Http];
 
-fn asks(pattern: &str) -> Options {
-    Options {
-        policy: Policy {
-            ask: vec![Pattern::parse(pattern).unwrap()],
+fn asks(pattern: &str) -> EngineOptions {
+    EngineOptions {
+        policy: ToolPolicy {
+            ask: vec![ToolPattern::parse(pattern).unwrap()],
             deny: Vec::new(),
         },
-        ..Options::default()
+        ..EngineOptions::default()
     }
 }
 
-/// `plain` calls, `agreed` calls after an approval of its own.
+/// `plain` calls; `agreed` calls after an approval in its document.
 fn workflows() -> Vec<Arc<Graph>> {
     graphs(
         "
@@ -48,7 +52,7 @@ fn workflows() -> Vec<Arc<Graph>> {
     )
 }
 
-fn engine(tools: &Arc<FakeTools>, options: Options) -> Engine {
+fn engine(tools: &Arc<FakeTools>, options: EngineOptions) -> Engine {
     Engine::new(
         Arc::new(MemoryStore::new()),
         Arc::clone(tools) as _,
@@ -56,15 +60,15 @@ fn engine(tools: &Arc<FakeTools>, options: Options) -> Engine {
     )
 }
 
-fn begin(graph: usize) -> Start {
-    Start::new(Arc::clone(&workflows()[graph]), Value::object::<Str>([]))
+fn begin(graph: usize) -> RunStart {
+    RunStart::new(Arc::clone(&workflows()[graph]), Value::object::<Str>([]))
 }
 
-async fn paused(engine: &Engine, start: Start) -> (RunId, Seq, Pause) {
+async fn paused(engine: &Engine, start: RunStart) -> (RunId, Seq, Pause) {
     let handle = engine.start(start).await.unwrap();
     let run = handle.run.clone();
-    let Ended::Paused(mut pauses) = handle.ended().await.unwrap() else {
-        panic!("nobody asked")
+    let DriveOutcome::Paused(mut pauses) = handle.wait().await.unwrap() else {
+        panic!("the run did not pause")
     };
     let (seq, pause) = pauses.remove(0);
     (run, seq, pause)
@@ -74,37 +78,44 @@ fn by(channel: AnswerChannel) -> Respondent {
     Respondent::new("somebody", channel)
 }
 
-/// Answers both ways: by a word to the run, and going on with it in one go.
+/// Answers on both paths: by appending to the run, and by answering and resuming in one call.
 async fn refused(engine: &Engine, run: &RunId, seq: Seq, answer: Answer, by: Respondent) -> Fault {
     let asked = Checkpoint {
         run: run.clone(),
         seq,
     };
-    let said = Said {
+    let said = PauseAnswer {
         pause: seq,
         answer: answer.clone(),
         by: by.clone(),
         why: None,
     };
-    let went = engine.go_on_with(run, vec![said]).await;
+    let went = engine.answer_and_resume(run, vec![said]).await;
     assert!(matches!(went.err(), Some(Fault::PersonNeeded(_))));
     let fault = engine.answer(&asked, answer, by, None).await.unwrap_err();
     let loaded = engine.load(run).await.unwrap();
-    assert!(loaded.run.pauses.contains_key(&seq), "it still waits");
+    assert!(
+        loaded.run.pauses.contains_key(&seq),
+        "the pause is still pending"
+    );
     let answered = |event: &Event| matches!(event, Event::Answered { .. });
     assert!(!loaded.entries.iter().any(|entry| answered(&entry.event)));
     fault
 }
 
-async fn goes_on(engine: &Engine, run: &RunId, seq: Seq, by: Respondent) -> Ended {
-    let said = Said {
+async fn goes_on(engine: &Engine, run: &RunId, seq: Seq, by: Respondent) -> DriveOutcome {
+    let said = PauseAnswer {
         pause: seq,
         answer: Answer::Proceed,
         by,
         why: None,
     };
-    let handle = engine.go_on_with(run, vec![said]).await.unwrap().unwrap();
-    handle.ended().await.unwrap()
+    let handle = engine
+        .answer_and_resume(run, vec![said])
+        .await
+        .unwrap()
+        .unwrap();
+    handle.wait().await.unwrap()
 }
 
 #[tokio::test]
@@ -114,7 +125,7 @@ async fn what_the_policy_asks_is_answered_by_people_only() {
         let mut options = asks("t:*");
         options.approvals.command_options = "--data-dir /d".into();
         let engine = engine(&tools, options);
-        engine.studio_at("http://127.0.0.1:1/studio");
+        engine.set_studio_url("http://127.0.0.1:1/studio");
         let (run, seq, pause) = paused(&engine, begin(0)).await;
         let Pause::Approval { source, .. } = pause else {
             panic!("{pause:?}")
@@ -122,7 +133,10 @@ async fn what_the_policy_asks_is_answered_by_people_only() {
         assert_eq!(source, Some(ApprovalSource::Policy));
         if !RELAYED.contains(&channel) {
             let ended = goes_on(&engine, &run, seq, by(channel)).await;
-            assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+            assert!(matches!(
+                ended,
+                DriveOutcome::Finished(Outcome::Completed { .. })
+            ));
             assert_eq!(tools.calls().len(), 1);
             continue;
         }
@@ -131,7 +145,7 @@ async fn what_the_policy_asks_is_answered_by_people_only() {
             let Fault::PersonNeeded(needed) = &fault else {
                 panic!("{fault}")
             };
-            assert_eq!(needed.reason, Reason::Policy);
+            assert_eq!(needed.reason, PauseReason::Policy);
             let says = fault.to_string();
             assert!(
                 says.contains("tramline --data-dir /d runs approve chk_"),
@@ -145,12 +159,15 @@ async fn what_the_policy_asks_is_answered_by_people_only() {
 
 #[tokio::test]
 async fn a_relayed_answer_is_journaled_as_relayed_and_covers_the_document_alone() {
-    // Without a policy the agent relays what the document asks for.
+    // Without a policy the agent relays the answer to a document's approval.
     let tools = tools();
-    let free = engine(&tools, Options::default());
+    let free = engine(&tools, EngineOptions::default());
     let (run, seq, _) = paused(&free, begin(1)).await;
     let ended = goes_on(&free, &run, seq, by(AnswerChannel::Agent)).await;
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
     let entries = free.load(&run).await.unwrap().entries;
     let relayed = |event: &Event| {
         matches!(
@@ -166,7 +183,7 @@ async fn a_relayed_answer_is_journaled_as_relayed_and_covers_the_document_alone(
     let by_whom = trace.pauses[0].by.as_ref().unwrap();
     assert_eq!(by_whom.via, Some(AnswerChannel::Agent));
     assert_eq!(trace.pauses[0].source, Some("document"));
-    // With one, the document's own `approval` does not make the operator's question its own.
+    // With one, the document's `approval` does not replace the operator's.
     let strict = engine(&tools, asks("t:*"));
     let (run, seq, _) = paused(&strict, begin(1)).await;
     refused(
@@ -184,18 +201,25 @@ async fn a_relayed_answer_is_journaled_as_relayed_and_covers_the_document_alone(
 async fn a_policy_that_came_later_still_asks_a_person() {
     let tools = tools();
     let store = Arc::new(MemoryStore::new());
-    let before = Engine::new(store.clone(), Arc::clone(&tools) as _, Options::default());
+    let before = Engine::new(
+        store.clone(),
+        Arc::clone(&tools) as _,
+        EngineOptions::default(),
+    );
     let (run, seq, _) = paused(&before, begin(1)).await;
     drop(before);
     let after = Engine::new(store, Arc::clone(&tools) as _, asks("t:*"));
     let ended = goes_on(&after, &run, seq, by(AnswerChannel::Agent)).await;
-    let Ended::Paused(pauses) = ended else {
+    let DriveOutcome::Paused(pauses) = ended else {
         panic!("{ended:?}")
     };
     refused_by_policy(&pauses[0].1);
     assert_eq!(tools.calls(), []);
     let ended = goes_on(&after, &run, pauses[0].0, by(AnswerChannel::CommandLine)).await;
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
     assert_eq!(tools.calls().len(), 1);
 }
 
@@ -214,12 +238,12 @@ async fn a_client_with_forms_does_not_relay_and_agents_can_be_switched_off() {
         (AgentAnswers::None, false, false),
         (AgentAnswers::All, true, true),
     ] {
-        let options = Options {
+        let options = EngineOptions {
             approvals: Approvals {
                 agents,
                 ..Approvals::default()
             },
-            ..Options::default()
+            ..EngineOptions::default()
         };
         let tools = tools();
         let engine = engine(&tools, options);
@@ -245,15 +269,15 @@ async fn a_fork_does_not_inherit_an_approval() {
     assert_eq!(tools.calls().len(), 1);
     let entries = engine.load(&run).await.unwrap().entries;
     for entry in &entries {
-        let branch = Branch {
-            effects: tramline_engine::Effects::Repeat,
-            ..Branch::at(At::Event(entry.seq))
+        let branch = ForkRequest {
+            effects: tramline_engine::EffectPolicy::Repeat,
+            ..ForkRequest::at(JournalPoint::Event(entry.seq))
         };
         let Ok(fork) = engine.fork(&run, branch).await else {
             continue;
         };
         let id = fork.handle.run.clone();
-        if let Ended::Paused(pauses) = fork.handle.ended().await.unwrap() {
+        if let DriveOutcome::Paused(pauses) = fork.handle.wait().await.unwrap() {
             let (seq, pause) = &pauses[0];
             refused_by_policy(pause);
             let agent = by(AnswerChannel::Agent);
@@ -272,15 +296,15 @@ async fn a_fork_does_not_inherit_an_approval() {
 async fn the_operators_budget_is_extended_by_people_only() {
     let tools = tools();
     let store = Arc::new(MemoryStore::new());
-    let options = Options {
+    let options = EngineOptions {
         budget: Some(Budget {
             calls: Some(0),
             ..Budget::default()
         }),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let engine = Engine::new(store, Arc::clone(&tools) as _, options);
-    // A larger budget of the caller's own changes nothing.
+    // A larger budget of the caller changes nothing.
     let mut start = begin(0);
     start.budget = Some(Budget {
         calls: Some(100),
@@ -298,15 +322,22 @@ async fn the_operators_budget_is_extended_by_people_only() {
         },
     };
     refused(&engine, &run, seq, more.clone(), by(AnswerChannel::Agent)).await;
-    let said = Said {
+    let said = PauseAnswer {
         pause: seq,
         answer: more,
         by: by(AnswerChannel::Approver),
         why: None,
     };
-    let handle = engine.go_on_with(&run, vec![said]).await.unwrap().unwrap();
-    let ended = handle.ended().await.unwrap();
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    let handle = engine
+        .answer_and_resume(&run, vec![said])
+        .await
+        .unwrap()
+        .unwrap();
+    let ended = handle.wait().await.unwrap();
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
     assert_eq!(tools.calls().len(), 1);
 }
 
@@ -317,9 +348,9 @@ async fn a_callers_extension_does_not_lift_the_operators_bound() {
         calls: Some(calls),
         ..Budget::default()
     };
-    let options = Options {
+    let options = EngineOptions {
         budget: Some(calls(1)),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let engine = engine(&tools, options);
     let graph = graphs(
@@ -334,7 +365,7 @@ async fn a_callers_extension_does_not_lift_the_operators_bound() {
     - {id: two, type: mcp, server: t, tool: work, args: {task: x}, next: exit}
     - {id: exit, type: exit}",
     );
-    let mut start = Start::new(Arc::clone(&graph[0]), Value::object::<Str>([]));
+    let mut start = RunStart::new(Arc::clone(&graph[0]), Value::object::<Str>([]));
     start.budget = Some(calls(0));
     let (run, seq, pause) = paused(&engine, start).await;
     assert!(matches!(
@@ -344,15 +375,19 @@ async fn a_callers_extension_does_not_lift_the_operators_bound() {
             ..
         }
     ));
-    let said = Said {
+    let said = PauseAnswer {
         pause: seq,
         answer: Answer::Extend { budget: calls(50) },
         by: by(AnswerChannel::Agent),
         why: None,
     };
-    let handle = engine.go_on_with(&run, vec![said]).await.unwrap().unwrap();
-    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
-        panic!("nobody asked")
+    let handle = engine
+        .answer_and_resume(&run, vec![said])
+        .await
+        .unwrap()
+        .unwrap();
+    let DriveOutcome::Paused(pauses) = handle.wait().await.unwrap() else {
+        panic!("the run did not pause")
     };
     let operators = |pause: &Pause| {
         matches!(
@@ -373,26 +408,26 @@ async fn to_repeat_a_call_in_doubt_that_the_policy_asks_about_takes_a_person() {
     let store = Arc::new(MemoryStore::new());
     let began = Arc::new(tokio::sync::Notify::new());
     let tell = Arc::clone(&began);
-    let hangs = FakeTools::new().tool("t", "work", Hints::default(), move |_| {
+    let hangs = FakeTools::new().tool("t", "work", ToolHints::default(), move |_| {
         tell.notify_one();
         std::future::pending()
     });
     let before = Engine::new(store.clone(), Arc::new(hangs), asks("t:*"));
     let (run, seq, _) = paused(&before, begin(0)).await;
-    let said = Said {
+    let said = PauseAnswer {
         pause: seq,
         answer: Answer::Proceed,
         by: by(AnswerChannel::Form),
         why: None,
     };
-    let driven = before.go_on_with(&run, vec![said]).await.unwrap();
+    let driven = before.answer_and_resume(&run, vec![said]).await.unwrap();
     began.notified().await;
     before.close().await;
     drop(driven);
     let tools = tools();
     let after = Engine::new(store, Arc::clone(&tools) as _, asks("t:*"));
-    let ended = after.resume(&run).await.unwrap().ended().await.unwrap();
-    let Ended::Paused(pauses) = ended else {
+    let ended = after.resume(&run).await.unwrap().wait().await.unwrap();
+    let DriveOutcome::Paused(pauses) = ended else {
         panic!("{ended:?}")
     };
     assert!(matches!(pauses[0].1, Pause::InDoubt { .. }), "{pauses:?}");
@@ -405,14 +440,17 @@ async fn to_repeat_a_call_in_doubt_that_the_policy_asks_about_takes_a_person() {
         let Err(Fault::PersonNeeded(needed)) = again else {
             panic!("{again:?}")
         };
-        assert_eq!(needed.reason, Reason::Policy);
+        assert_eq!(needed.reason, PauseReason::Policy);
     }
     assert_eq!(tools.calls(), []);
     let person = by(AnswerChannel::CommandLine);
     let said = after.answer(&asked, Answer::Retry, person, None);
     said.await.unwrap();
-    let ended = after.resume(&run).await.unwrap().ended().await.unwrap();
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    let ended = after.resume(&run).await.unwrap().wait().await.unwrap();
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
     assert_eq!(tools.calls().len(), 1);
 }
 
@@ -428,7 +466,7 @@ async fn every_answer_is_in_the_audit_whichever_door_forgot_to_note_it() {
     let refused = engine.answer(&asked, Answer::Proceed, by(AnswerChannel::Agent), None);
     assert!(refused.await.is_err());
     goes_on(&engine, &run, seq, by(AnswerChannel::Program)).await;
-    let notes = engine.notes(0, Some(&run)).await.unwrap();
+    let notes = engine.audit_notes(0, Some(&run)).await.unwrap();
     let told: Vec<_> = notes
         .iter()
         .map(|note| {
@@ -459,12 +497,12 @@ async fn who_may_not_answer_for_a_repeated_call_does_not_leave_the_question_out(
         (AgentAnswers::Relay, true),
         (AgentAnswers::All, true),
     ] {
-        let options = Options {
+        let options = EngineOptions {
             approvals: Approvals {
                 agents,
                 ..Approvals::default()
             },
-            ..Options::default()
+            ..EngineOptions::default()
         };
         let engine = engine(&tools(), options);
         for channel in AnswerChannel::ALL {

@@ -1,4 +1,4 @@
-//! Budgets: a run that has used what it may asks, and goes on where it stood.
+//! Budgets: a run that has used its budget pauses, and continues where it was.
 
 use crate::support::{Tasks, engine, engine_among, graphs, load, tools};
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use tramline_core::authority::BudgetSource;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, Budget, Event, Outcome, Pause, Spent};
-use tramline_core::workflow::Retry;
+use tramline_core::journal::{Answer, Budget, BudgetPart, Event, Outcome, Pause};
+use tramline_core::workflow::RetryPolicy;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Hints, Status};
+use tramline_engine::seams::{RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Fault, Start};
+use tramline_engine::{DriveOutcome, Engine, Fault, RunStart};
 
 fn chain(tasks: usize) -> Arc<Graph> {
     Tasks {
@@ -34,19 +34,19 @@ fn wide(tasks: usize) -> Arc<Graph> {
     .graph()
 }
 
-fn start(graph: &Arc<Graph>, budget: Budget) -> Start {
-    let mut start = Start::new(Arc::clone(graph), Value::object::<Str>([]));
+fn start(graph: &Arc<Graph>, budget: Budget) -> RunStart {
+    let mut start = RunStart::new(Arc::clone(graph), Value::object::<Str>([]));
     start.budget = Some(budget);
     start
 }
 
 fn calls(most: u64) -> Budget {
-    Budget::of(Spent::Calls, most)
+    Budget::of_part(BudgetPart::Calls, most)
 }
 
-fn asked(ended: Ended) -> (Seq, Pause) {
+fn asked(ended: DriveOutcome) -> (Seq, Pause) {
     match ended {
-        Ended::Paused(mut pauses) if pauses.len() == 1 => pauses.remove(0),
+        DriveOutcome::Paused(mut pauses) if pauses.len() == 1 => pauses.remove(0),
         other => panic!("{other:?}"),
     }
 }
@@ -59,11 +59,11 @@ async fn say(engine: &Engine, run: &RunId, seq: Seq, answer: Answer) -> Result<(
     engine.answer(&asked, answer, "me".into(), None).await
 }
 
-async fn extended(engine: &Engine, run: &RunId, seq: Seq, budget: Budget) -> Ended {
+async fn extended(engine: &Engine, run: &RunId, seq: Seq, budget: Budget) -> DriveOutcome {
     say(engine, run, seq, Answer::Extend { budget })
         .await
         .unwrap();
-    engine.resume(run).await.unwrap().ended().await.unwrap()
+    engine.resume(run).await.unwrap().wait().await.unwrap()
 }
 
 #[tokio::test]
@@ -73,18 +73,18 @@ async fn a_run_asks_when_its_calls_are_spent_and_goes_on_when_there_are_more() {
         let engine = engine(&store, &tools);
         let handle = engine.start(start(&graph, calls(2))).await.unwrap();
         let run = handle.run.clone();
-        let (seq, pause) = asked(handle.ended().await.unwrap());
+        let (seq, pause) = asked(handle.wait().await.unwrap());
         let spent = Pause::Budget {
-            what: Spent::Calls,
+            what: BudgetPart::Calls,
             used: 2,
             limit: 2,
             source: Some(BudgetSource::Caller),
         };
         assert_eq!((pause, tools.calls().len()), (spent, 2));
         let row = engine.store().row(&run).await.unwrap().unwrap();
-        assert_eq!(row.head.status, Status::Paused);
+        assert_eq!(row.index_row.status, RunStatus::Paused);
         let wrong = Answer::Extend {
-            budget: Budget::of(Spent::Time, 5),
+            budget: Budget::of_part(BudgetPart::Time, 5),
         };
         for no_answer in [Answer::Proceed, wrong] {
             let fault = say(&engine, &run, seq, no_answer).await.unwrap_err();
@@ -93,7 +93,10 @@ async fn a_run_asks_when_its_calls_are_spent_and_goes_on_when_there_are_more() {
         let (seq, _) = asked(extended(&engine, &run, seq, calls(2)).await);
         assert_eq!(tools.calls().len(), 4);
         let ended = extended(&engine, &run, seq, calls(1)).await;
-        assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+        assert!(matches!(
+            ended,
+            DriveOutcome::Finished(Outcome::Completed { .. })
+        ));
         assert_eq!(tools.calls().len(), 5);
     }
 }
@@ -103,15 +106,21 @@ async fn enough_is_no_question_and_no_ends_the_run() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let handle = engine.start(start(&chain(3), calls(3))).await.unwrap();
-    let ended = handle.ended().await.unwrap();
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
-    for budget in [calls(0), Budget::of(Spent::Bytes, 1)] {
+    let ended = handle.wait().await.unwrap();
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
+    for budget in [calls(0), Budget::of_part(BudgetPart::Bytes, 1)] {
         let handle = engine.start(start(&chain(3), budget)).await.unwrap();
         let run = handle.run.clone();
-        let (seq, _) = asked(handle.ended().await.unwrap());
+        let (seq, _) = asked(handle.wait().await.unwrap());
         say(&engine, &run, seq, Answer::Reject).await.unwrap();
-        let ended = engine.resume(&run).await.unwrap().ended().await.unwrap();
-        assert!(matches!(ended, Ended::Finished(Outcome::Rejected { .. })));
+        let ended = engine.resume(&run).await.unwrap().wait().await.unwrap();
+        assert!(matches!(
+            ended,
+            DriveOutcome::Finished(Outcome::Rejected { .. })
+        ));
     }
     assert_eq!(tools.calls().len(), 3);
 }
@@ -119,11 +128,13 @@ async fn enough_is_no_question_and_no_ends_the_run() {
 #[tokio::test]
 async fn spent_time_is_asked_about_while_a_call_runs_and_cancels_nothing() {
     let slow = FakeTools::new()
-        .tool("t", "work", Hints::default(), |_| async { Ok(Value::Null) })
+        .tool("t", "work", ToolHints::default(), |_| async {
+            Ok(Value::Null)
+        })
         .delay(Duration::from_millis(150));
     let (store, tools) = (MemoryStore::new(), Arc::new(slow));
     let engine = engine(&store, &tools);
-    let budget = Budget::of(Spent::Time, 20);
+    let budget = Budget::of_part(BudgetPart::Time, 20);
     let handle = engine.start(start(&chain(2), budget)).await.unwrap();
     let run = handle.run.clone();
     let mut follow = engine.subscribe(run.clone(), 0);
@@ -136,33 +147,39 @@ async fn spent_time_is_asked_about_while_a_call_runs_and_cancels_nothing() {
         }
     }
     assert!(before_its_end);
-    let (seq, pause) = asked(handle.ended().await.unwrap());
+    let (seq, pause) = asked(handle.wait().await.unwrap());
     assert!(
-        matches!(pause, Pause::Budget { what: Spent::Time, used, limit: 20, .. } if used >= 20),
+        matches!(pause, Pause::Budget { what: BudgetPart::Time, used, limit: 20, .. } if used >= 20),
         "{pause:?}"
     );
     let call = &tools.calls()[0];
     assert_eq!((tools.calls().len(), call.ended), (1, Some(None)));
-    let more = Budget::of(Spent::Time, 60_000);
+    let more = Budget::of_part(BudgetPart::Time, 60_000);
     let ended = extended(&engine, &run, seq, more).await;
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
-    // The last call needs no more budget to end the run.
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
+    // After the last call the run needs no more budget to end.
     let handle = engine.start(start(&chain(1), budget)).await.unwrap();
-    let ended = handle.ended().await.unwrap();
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    let ended = handle.wait().await.unwrap();
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
 }
 
 #[tokio::test]
 async fn further_attempts_and_items_are_calls_too() {
-    let looks = Hints {
+    let looks = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let failing = FakeTools::new().tool("t", "look", looks, |_| async {
         Err(Failure::new(FailureKind::Unavailable, "away"))
     });
     let mut workflow = (*wide(1).workflow).clone();
-    workflow.transient = Some(Retry {
+    workflow.transient = Some(RetryPolicy {
         max: 3,
         wait_ms: 1,
         backoff: 1.0,
@@ -172,11 +189,14 @@ async fn further_attempts_and_items_are_calls_too() {
     let mine = engine(&store, &tools);
     let handle = mine.start(start(&graph, calls(2))).await.unwrap();
     let run = handle.run.clone();
-    let (seq, _) = asked(handle.ended().await.unwrap());
+    let (seq, _) = asked(handle.wait().await.unwrap());
     assert_eq!(tools.calls().len(), 2);
     let ended = extended(&mine, &run, seq, calls(9)).await;
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
-    assert_eq!(tools.calls().len(), 4, "three times again and no more");
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
+    assert_eq!(tools.calls().len(), 4, "three retries and no more");
 
     let spread = graphs(
         "
@@ -193,10 +213,13 @@ async fn further_attempts_and_items_are_calls_too() {
     let engine = engine(&MemoryStore::new(), &tools);
     let handle = engine.start(start(&spread[0], calls(3))).await.unwrap();
     let run = handle.run.clone();
-    let (seq, _) = asked(handle.ended().await.unwrap());
+    let (seq, _) = asked(handle.wait().await.unwrap());
     assert_eq!(tools.calls().len(), 3);
     let ended = extended(&engine, &run, seq, calls(2)).await;
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
     assert_eq!(tools.calls().len(), 5);
 }
 
@@ -225,31 +248,34 @@ async fn a_workflow_inside_another_gets_what_is_left() {
     let engine = engine_among(&store, &tools, &all);
     let handle = engine.start(start(&all[1], calls(3))).await.unwrap();
     let run = handle.run.clone();
-    let (_, pause) = asked(handle.ended().await.unwrap());
+    let (_, pause) = asked(handle.wait().await.unwrap());
     let Pause::Child { run: child, .. } = pause else {
         panic!("{pause:?}")
     };
-    assert_eq!(tools.calls().len(), 2, "the call of the workflow is one");
+    assert_eq!(tools.calls().len(), 2, "the workflow call counts as one");
     let stands = load(&engine, &child).await.run;
     let seq = *stands.pauses.keys().next().unwrap();
     let ended = extended(&engine, &child, seq, calls(2)).await;
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
     while load(&engine, &run).await.run.outcome.is_none() {
         tokio::task::yield_now().await;
     }
     assert_eq!(tools.calls().len(), 4);
 }
 
-/// Drives a run to its end, extending and answering what it asks.
+/// Drives a run to its end, extending its budget and answering its pauses.
 async fn see_through(engine: &Engine, tools: &FakeTools, run: &RunId) -> Outcome {
     loop {
         let pauses = match engine.resume(run).await {
-            Ok(handle) => match handle.ended().await.unwrap() {
-                Ended::Finished(outcome) => return outcome,
-                Ended::Paused(pauses) => pauses,
-                Ended::Stopped => unreachable!("nobody stops it"),
+            Ok(handle) => match handle.wait().await.unwrap() {
+                DriveOutcome::Finished(outcome) => return outcome,
+                DriveOutcome::Paused(pauses) => pauses,
+                DriveOutcome::Stopped => unreachable!("the engine is not stopped"),
             },
-            Err(Fault::Over { .. }) => return load(engine, run).await.run.outcome.unwrap(),
+            Err(Fault::Ended { .. }) => return load(engine, run).await.run.outcome.unwrap(),
             Err(fault) => panic!("{fault}"),
         };
         for (seq, pause) in pauses {
@@ -280,12 +306,12 @@ async fn a_budget_survives_any_crash() {
         let first = engine(&store, &tools);
         let handle = first.start(start(&graph, calls(2))).await.unwrap();
         let run = handle.run.clone();
-        if let Ok(Ended::Paused(pauses)) = handle.ended().await {
+        if let Ok(DriveOutcome::Paused(pauses)) = handle.wait().await {
             let more = Answer::Extend { budget: calls(1) };
             if say(&first, &run, pauses[0].0, more).await.is_ok()
                 && let Ok(handle) = first.resume(&run).await
             {
-                let _ = handle.ended().await;
+                let _ = handle.wait().await;
             }
         }
         let second = engine(&store.process(), &tools);

@@ -1,4 +1,4 @@
-//! Calls that fail: time-outs, retries, error edges.
+//! Calls that fail: timeouts, retries, error edges.
 
 use crate::support::{done, ended, engine, graphs, load};
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::ToolName;
 use tramline_core::journal::{Event, Outcome};
-use tramline_core::workflow::{Action, Edge, Node, Retry, Template, Workflow};
+use tramline_core::workflow::{Action, Edge, Node, RetryPolicy, Template, Workflow};
 use tramline_core::{Str, Value};
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Start};
+use tramline_engine::{DriveOutcome, RunStart};
 
 fn graph(node: impl FnOnce(Node) -> Node, on_error: bool) -> Arc<Graph> {
     let arguments = Template::Literal(Value::object::<Str>([]));
@@ -46,8 +46,8 @@ fn graph(node: impl FnOnce(Node) -> Node, on_error: bool) -> Arc<Graph> {
     Arc::new(Graph::build(workflow).unwrap().0)
 }
 
-/// A tool that fails so many times before it works.
-fn flaky(times: u32, kind: FailureKind, hints: Hints) -> Arc<FakeTools> {
+/// A tool that fails this many times before it works.
+fn flaky(times: u32, kind: FailureKind, hints: ToolHints) -> Arc<FakeTools> {
     let left = Arc::new(AtomicU32::new(times));
     Arc::new(FakeTools::new().tool("t", "x", hints, move |_| {
         let left = Arc::clone(&left);
@@ -65,10 +65,13 @@ fn flaky(times: u32, kind: FailureKind, hints: Hints) -> Arc<FakeTools> {
 async fn outcome(graph: Arc<Graph>, tools: &Arc<FakeTools>) -> (Outcome, Vec<Event>) {
     let store = MemoryStore::new();
     let engine = engine(&store, tools);
-    let handle = engine.start(Start::new(graph, Value::Null)).await.unwrap();
+    let handle = engine
+        .start(RunStart::new(graph, Value::Null))
+        .await
+        .unwrap();
     let run = handle.run.clone();
-    let Ended::Finished(outcome) = handle.ended().await.unwrap() else {
-        panic!("it paused")
+    let DriveOutcome::Finished(outcome) = handle.wait().await.unwrap() else {
+        panic!("the run paused")
     };
     let events = load(&engine, &run)
         .await
@@ -79,12 +82,12 @@ async fn outcome(graph: Arc<Graph>, tools: &Arc<FakeTools>) -> (Outcome, Vec<Eve
     (outcome, events)
 }
 
-const TWICE: Retry = Retry {
+const TWICE: RetryPolicy = RetryPolicy {
     max: 2,
     wait_ms: 1,
     backoff: 2.0,
 };
-const LOOKS: Hints = Hints {
+const LOOKS: ToolHints = ToolHints {
     read_only: Some(true),
     destructive: None,
     idempotent: None,
@@ -93,7 +96,7 @@ const LOOKS: Hints = Hints {
 
 #[tokio::test]
 async fn a_failed_call_is_repeated_with_its_key() {
-    let tools = flaky(2, FailureKind::Tool, Hints::default());
+    let tools = flaky(2, FailureKind::Tool, ToolHints::default());
     let (outcome, events) = outcome(
         graph(
             |node| Node {
@@ -126,7 +129,7 @@ async fn a_failed_call_is_repeated_with_its_key() {
 
 #[tokio::test]
 async fn retries_end() {
-    let tools = flaky(9, FailureKind::Tool, Hints::default());
+    let tools = flaky(9, FailureKind::Tool, ToolHints::default());
     let (outcome, _) = outcome(
         graph(
             |node| Node {
@@ -147,7 +150,7 @@ async fn retries_end() {
 
 #[tokio::test]
 async fn a_call_that_may_have_happened_is_repeated_only_if_it_may_be() {
-    for (hints, calls) in [(LOOKS, 3), (Hints::default(), 1)] {
+    for (hints, calls) in [(LOOKS, 3), (ToolHints::default(), 1)] {
         let tools = flaky(2, FailureKind::Unavailable, hints);
         let (outcome, _) = outcome(
             graph(
@@ -173,7 +176,7 @@ async fn a_call_that_may_have_happened_is_repeated_only_if_it_may_be() {
 
 #[tokio::test]
 async fn an_error_edge_takes_the_failure() {
-    let tools = flaky(9, FailureKind::Tool, Hints::default());
+    let tools = flaky(9, FailureKind::Tool, ToolHints::default());
     let (outcome, _) = outcome(graph(|node| node, true), &tools).await;
     assert_eq!(
         outcome,
@@ -233,13 +236,13 @@ async fn what_may_not_be_repeated_has_ended_durably_before_anything_else_leaves(
       - {id: exit, type: exit}
 ";
     let store = MemoryStore::new();
-    let looks = Hints {
+    let looks = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let (called, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let tools = FakeTools::new()
-        .tool("t", "work", Hints::default(), |arguments| async move {
+        .tool("t", "work", ToolHints::default(), |arguments| async move {
             Ok(done(&arguments))
         })
         .tool("t", "look", looks, move |_| {
@@ -247,10 +250,10 @@ async fn what_may_not_be_repeated_has_ended_durably_before_anything_else_leaves(
             std::future::pending()
         });
     let engine = engine(&store, &Arc::new(tools));
-    let start = Start::new(graphs(CHAIN).remove(0), Value::object::<Str>([]));
+    let start = RunStart::new(graphs(CHAIN).remove(0), Value::object::<Str>([]));
     let handle = engine.start(start).await.unwrap();
     heard.recv().await.unwrap();
-    // What another process would find if this one died now.
+    // What another process would find if this one crashed now.
     let found = load(&engine, &handle.run).await;
     assert_eq!(ended(&found), ["entry", "work"]);
     engine.close().await;

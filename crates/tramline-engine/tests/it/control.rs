@@ -1,16 +1,16 @@
-//! Words from outside: approvals, aborts, patches, two processes at one run.
+//! External commands: approvals, aborts, patches, two processes with one run.
 
 use crate::support::{Tasks, engine, graphs, load, name, tools};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::graph::{Graph, Patch};
 use tramline_core::ids::{Checkpoint, ToolName};
-use tramline_core::journal::{Answer, Event, Outcome, Pause, Policy};
+use tramline_core::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
 use tramline_core::workflow::{Action, Edge, Join, Node, Template, Workflow};
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Hints, Status};
+use tramline_engine::seams::{RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Fault, Options, Start};
+use tramline_engine::{DriveOutcome, Engine, EngineOptions, Fault, RunStart};
 
 fn call(tool: &str) -> Action {
     let arguments = Template::Literal(Value::object::<Str>([]));
@@ -41,12 +41,12 @@ async fn paused_for_approval(engine: &Engine) -> Checkpoint {
         ..Node::new("write", call("work"))
     };
     let handle = engine
-        .start(Start::new(chain(node), Value::Null))
+        .start(RunStart::new(chain(node), Value::Null))
         .await
         .unwrap();
     let run = handle.run.clone();
-    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
-        panic!("it did not pause")
+    let DriveOutcome::Paused(pauses) = handle.wait().await.unwrap() else {
+        panic!("the run did not pause")
     };
     assert!(matches!(pauses[0].1, Pause::Approval { .. }));
     Checkpoint {
@@ -61,7 +61,10 @@ async fn an_approval_is_answered_once_and_by_whom_is_kept() {
     let engine = engine(&store, &tools);
     let asked = paused_for_approval(&engine).await;
     let row = engine.store().row(&asked.run).await.unwrap().unwrap();
-    assert_eq!((row.head.status, row.driven), (Status::Paused, false));
+    assert_eq!(
+        (row.index_row.status, row.driven),
+        (RunStatus::Paused, false)
+    );
     let why = Some("looks right".to_owned());
     engine
         .approve(&asked, true, "ann".into(), why.clone())
@@ -79,10 +82,13 @@ async fn an_approval_is_answered_once_and_by_whom_is_kept() {
         .resume(&asked.run)
         .await
         .unwrap()
-        .ended()
+        .wait()
         .await
         .unwrap();
-    assert!(matches!(ended, Ended::Finished(Outcome::Completed { .. })));
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Completed { .. })
+    ));
     let loaded = load(&engine, &asked.run).await;
     let said = loaded.entries.iter().find_map(|entry| match &entry.event {
         Event::Answered {
@@ -99,8 +105,8 @@ async fn who_resumes_a_paused_run_does_not_start_its_clock() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let asked = paused_for_approval(&engine).await;
-    let again = engine.resume(&asked.run).await.unwrap().ended().await;
-    assert!(matches!(again, Ok(Ended::Paused(_))), "{again:?}");
+    let again = engine.resume(&asked.run).await.unwrap().wait().await;
+    assert!(matches!(again, Ok(DriveOutcome::Paused(_))), "{again:?}");
     let loaded = load(&engine, &asked.run).await;
     let later = loaded.run.updated_ms + LATER_MS;
     assert!(loaded.run.active_ms(later) < LATER_MS as u64);
@@ -119,11 +125,11 @@ async fn a_no_ends_the_run_and_nothing_is_called() {
         .resume(&asked.run)
         .await
         .unwrap()
-        .ended()
+        .wait()
         .await
         .unwrap();
     assert!(
-        matches!(ended, Ended::Finished(Outcome::Rejected { .. })),
+        matches!(ended, DriveOutcome::Finished(Outcome::Rejected { .. })),
         "{ended:?}"
     );
     assert!(tools.calls().is_empty());
@@ -138,7 +144,7 @@ async fn answers_that_fit_no_question_are_refused() {
         .answer(&asked, Answer::Retry, "me".into(), None)
         .await
         .unwrap_err();
-    assert!(matches!(wrong, Fault::Refused(_)), "{wrong}");
+    assert!(matches!(wrong, Fault::Rejected(_)), "{wrong}");
     let elsewhere = Checkpoint {
         seq: asked.seq + 7,
         ..asked.clone()
@@ -150,10 +156,10 @@ async fn answers_that_fit_no_question_are_refused() {
     assert!(stale.to_string().contains(&asked.to_string()), "{stale}");
 }
 
-/// A tool that begins and never ends by itself.
+/// A tool that starts and never ends by itself.
 fn endless() -> Arc<FakeTools> {
     Arc::new(
-        FakeTools::new().tool("t", "endless", Hints::default(), |_| async {
+        FakeTools::new().tool("t", "endless", ToolHints::default(), |_| async {
             std::future::pending::<()>().await;
             Ok(Value::Null)
         }),
@@ -171,7 +177,7 @@ async fn an_abort_from_another_process_ends_a_running_call() {
     let (store, tools) = (MemoryStore::new(), endless());
     let (mine, yours) = (engine(&store, &tools), engine(&store.process(), &tools));
     let handle = mine
-        .start(Start::new(
+        .start(RunStart::new(
             chain(Node::new("hang", call("endless"))),
             Value::Null,
         ))
@@ -182,17 +188,17 @@ async fn an_abort_from_another_process_ends_a_running_call() {
     let taken = yours.resume(&run).await.err().unwrap();
     assert!(matches!(taken, Fault::Elsewhere { .. }), "{taken}");
     yours.abort(&run, "bob".into(), None).await.unwrap();
-    let ended = tokio::time::timeout(Duration::from_secs(5), handle.ended())
+    let ended = tokio::time::timeout(Duration::from_secs(5), handle.wait())
         .await
         .unwrap()
         .unwrap();
     assert!(
-        matches!(ended, Ended::Finished(Outcome::Aborted { .. })),
+        matches!(ended, DriveOutcome::Finished(Outcome::Aborted { .. })),
         "{ended:?}"
     );
     assert!(matches!(
         yours.resume(&run).await.err().unwrap(),
-        Fault::Over { .. }
+        Fault::Ended { .. }
     ));
 }
 
@@ -203,9 +209,13 @@ async fn the_end_of_its_time_ends_a_running_call() {
     let mut workflow = Workflow::clone(&chain(Node::new("hang", call("endless"))).workflow);
     workflow.limits.active_ms_max = 60;
     let graph = Arc::new(Graph::build(workflow).unwrap().0);
-    let handle = engine.start(Start::new(graph, Value::Null)).await.unwrap();
-    let Ended::Finished(Outcome::Failed { failure, .. }) = handle.ended().await.unwrap() else {
-        panic!("it did not fail");
+    let handle = engine
+        .start(RunStart::new(graph, Value::Null))
+        .await
+        .unwrap();
+    let DriveOutcome::Finished(Outcome::Failed { failure, .. }) = handle.wait().await.unwrap()
+    else {
+        panic!("the run did not fail");
     };
     assert!(failure.message.contains("maxExecutionTimeMs"), "{failure}");
 }
@@ -215,7 +225,7 @@ async fn a_stopped_engine_leaves_a_run_to_be_resumed() {
     let (store, tools) = (MemoryStore::new(), endless());
     let mine = engine(&store, &tools);
     let handle = mine
-        .start(Start::new(
+        .start(RunStart::new(
             chain(Node::new("hang", call("endless"))),
             Value::Null,
         ))
@@ -224,10 +234,11 @@ async fn a_stopped_engine_leaves_a_run_to_be_resumed() {
     let run = handle.run.clone();
     until_called(&tools).await;
     mine.stop();
-    assert_eq!(handle.ended().await.unwrap(), Ended::Stopped);
+    assert_eq!(handle.wait().await.unwrap(), DriveOutcome::Stopped);
     let yours = engine(&store.process(), &tools);
-    let Ended::Paused(pauses) = yours.resume(&run).await.unwrap().ended().await.unwrap() else {
-        panic!("nobody asked");
+    let DriveOutcome::Paused(pauses) = yours.resume(&run).await.unwrap().wait().await.unwrap()
+    else {
+        panic!("the run did not pause");
     };
     assert!(matches!(pauses[0].1, Pause::InDoubt { .. }), "{pauses:?}");
 }
@@ -241,12 +252,12 @@ async fn a_patch_adds_tasks_after_what_is_done() {
         fails: vec![false; 2],
         repeatable: vec![true; 2],
     };
-    let mut start = Start::new(tasks.graph(), Value::Null);
-    start.policy = Policy::Layered;
+    let mut start = RunStart::new(tasks.graph(), Value::Null);
+    start.policy = SchedulePolicy::Layered;
     let handle = engine.start(start).await.unwrap();
     let run = handle.run.clone();
-    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
-        panic!("no layer")
+    let DriveOutcome::Paused(pauses) = handle.wait().await.unwrap() else {
+        panic!("the run did not pause at a layer")
     };
     let patch = Patch {
         nodes: vec![Node {
@@ -271,9 +282,9 @@ async fn a_patch_adds_tasks_after_what_is_done() {
             .answer(&asked, Answer::Proceed, "me".into(), None)
             .await
             .unwrap();
-        match engine.resume(&run).await.unwrap().ended().await.unwrap() {
-            Ended::Paused(pauses) => at = pauses[0].0,
-            Ended::Finished(Outcome::Completed { result }) => {
+        match engine.resume(&run).await.unwrap().wait().await.unwrap() {
+            DriveOutcome::Paused(pauses) => at = pauses[0].0,
+            DriveOutcome::Finished(Outcome::Completed { result }) => {
                 assert!(result.get("more").is_some(), "{result}");
                 break;
             }
@@ -292,7 +303,7 @@ async fn events_can_be_followed_from_another_process() {
         repeatable: vec![false; 2],
     };
     let handle = mine
-        .start(Start::new(tasks.graph(), Value::Null))
+        .start(RunStart::new(tasks.graph(), Value::Null))
         .await
         .unwrap();
     let mut follow = yours.subscribe(handle.run.clone(), 0);
@@ -301,17 +312,17 @@ async fn events_can_be_followed_from_another_process() {
         seqs.push(entry.seq);
     }
     assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
-    handle.ended().await.unwrap();
+    handle.wait().await.unwrap();
 }
 
 #[tokio::test]
 async fn unfinished_runs_go_on_at_start_up() {
     let store = MemoryStore::new();
-    let reads = Hints {
+    let reads = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
-    // Long enough that the run's beginning is written down before the first answer.
+    // Long enough that the start of the run is durable before the first answer.
     let slow = FakeTools::new()
         .tool("t", "look", reads, |_| async { Ok(Value::Null) })
         .delay(Duration::from_millis(50));
@@ -324,18 +335,18 @@ async fn unfinished_runs_go_on_at_start_up() {
     };
     let mine = engine(&store, &tools);
     let _ = mine
-        .start(Start::new(tasks.graph(), Value::Null))
+        .start(RunStart::new(tasks.graph(), Value::Null))
         .await
         .unwrap()
-        .ended()
+        .wait()
         .await;
     let yours = engine(&store.process(), &tools);
     let recovered = yours.recover(|_| true).await.unwrap();
-    assert_eq!((recovered.driven.len(), recovered.left.len()), (1, 0));
+    assert_eq!((recovered.driven.len(), recovered.failed.len()), (1, 0));
     for handle in recovered.driven {
         assert!(matches!(
-            handle.ended().await.unwrap(),
-            Ended::Finished(Outcome::Completed { .. })
+            handle.wait().await.unwrap(),
+            DriveOutcome::Finished(Outcome::Completed { .. })
         ));
     }
 }
@@ -345,7 +356,7 @@ async fn no_more_steps_at_once_than_the_width() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static NOW: AtomicUsize = AtomicUsize::new(0);
     static MOST: AtomicUsize = AtomicUsize::new(0);
-    let tools = FakeTools::new().tool("t", "look", Hints::default(), |_| async {
+    let tools = FakeTools::new().tool("t", "look", ToolHints::default(), |_| async {
         MOST.fetch_max(NOW.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(5)).await;
         NOW.fetch_sub(1, Ordering::SeqCst);
@@ -356,23 +367,23 @@ async fn no_more_steps_at_once_than_the_width() {
         fails: vec![false; 12],
         repeatable: vec![true; 12],
     };
-    let options = Options {
-        width: 3,
-        ..Options::default()
+    let options = EngineOptions {
+        steps_in_flight_max: 3,
+        ..EngineOptions::default()
     };
     let engine = Engine::new(Arc::new(MemoryStore::new()), Arc::new(tools), options);
     let handle = engine
-        .start(Start::new(tasks.graph(), Value::Null))
+        .start(RunStart::new(tasks.graph(), Value::Null))
         .await
         .unwrap();
     assert!(matches!(
-        handle.ended().await.unwrap(),
-        Ended::Finished(Outcome::Completed { .. })
+        handle.wait().await.unwrap(),
+        DriveOutcome::Finished(Outcome::Completed { .. })
     ));
     assert_eq!(MOST.load(Ordering::SeqCst), 3);
 }
 
-/// A loop that only computes, and would go on for millions of turns.
+/// A loop that only computes, and would run for millions of iterations.
 fn hot() -> Arc<Graph> {
     const HOT: &str = "
   - name: hot
@@ -398,16 +409,16 @@ async fn a_run_that_never_waits_can_be_aborted_from_here_and_from_elsewhere() {
     let other = engine(&store.process(), &tools);
     for who in [&first, &other] {
         let handle = first
-            .start(Start::new(hot(), Value::object::<Str>([])))
+            .start(RunStart::new(hot(), Value::object::<Str>([])))
             .await
             .unwrap();
         let run = handle.run.clone();
         let mut follow = first.subscribe(run.clone(), 0);
         follow.next().await.unwrap();
         who.abort(&run, "me".into(), None).await.unwrap();
-        let ended = handle.ended().await.unwrap();
+        let ended = handle.wait().await.unwrap();
         assert!(
-            matches!(ended, Ended::Finished(Outcome::Aborted { .. })),
+            matches!(ended, DriveOutcome::Finished(Outcome::Aborted { .. })),
             "{ended:?}"
         );
     }

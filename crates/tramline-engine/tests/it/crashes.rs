@@ -1,5 +1,5 @@
-//! A crash after every single append ends in the same result, and nothing is called twice
-//! without somebody having said so.
+//! A crash after every single append leads to the same result, and no call is repeated without
+//! confirmation.
 
 use crate::layers::{any_tasks, block_on};
 use crate::support::{done, engine, engine_among, load, result, tools};
@@ -9,29 +9,29 @@ use std::sync::Arc;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Outcome, Pause};
-use tramline_core::workflow::{Action, Choice, Edge, Limits, Node, Workflow};
+use tramline_core::workflow::{Action, Edge, Node, SwitchRule, Workflow, WorkflowLimits};
 use tramline_core::{Str, Value};
-use tramline_engine::testing::{Called, FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Fault, Start};
+use tramline_engine::testing::{FakeCall, FakeTools, MemoryStore};
+use tramline_engine::{DriveOutcome, Engine, Fault, RunStart};
 
-/// Resumes a run until it ends, answering truthfully whether a doubtful call happened.
+/// Resumes a run until it ends, answering truthfully whether a call in doubt happened.
 async fn finish(engine: &Engine, tools: &FakeTools, run: &RunId) -> Option<Outcome> {
     loop {
         let handle = match engine.resume(run).await {
             Ok(handle) => handle,
             Err(Fault::NotFound(_)) => return None,
-            Err(Fault::Over { .. }) => return load(engine, run).await.run.outcome,
-            // A child that ended has woken it.
+            Err(Fault::Ended { .. }) => return load(engine, run).await.run.outcome,
+            // A child that ended has resumed it.
             Err(Fault::Elsewhere { .. }) => {
                 tokio::task::yield_now().await;
                 continue;
             }
             Err(fault) => panic!("{fault}"),
         };
-        let pauses = match handle.ended().await.unwrap() {
-            Ended::Finished(outcome) => return Some(outcome),
-            Ended::Paused(pauses) => pauses,
-            Ended::Stopped => unreachable!("nobody stops it"),
+        let pauses = match handle.wait().await.unwrap() {
+            DriveOutcome::Finished(outcome) => return Some(outcome),
+            DriveOutcome::Paused(pauses) => pauses,
+            DriveOutcome::Stopped => unreachable!("the engine is not stopped"),
         };
         for (seq, pause) in pauses {
             let step = match pause {
@@ -39,14 +39,14 @@ async fn finish(engine: &Engine, tools: &FakeTools, run: &RunId) -> Option<Outco
                 Pause::Child { run, .. } => {
                     Box::pin(finish(engine, tools, &run))
                         .await
-                        .expect("it was durable");
+                        .expect("the run is durable");
                     continue;
                 }
                 other => panic!("{other:?}"),
             };
             let key = Str::from(format!("{run}/{step}"));
-            // What failed may be tried again: it did nothing.
-            let worked = |call: &Called| call.key == key && call.tool.tool == "work";
+            // A failed call may be retried: it did nothing.
+            let worked = |call: &FakeCall| call.key == key && call.tool.tool == "work";
             let happened = tools.calls().into_iter().find(worked);
             let answer = match happened {
                 Some(call) => Answer::Skip {
@@ -66,22 +66,22 @@ async fn finish(engine: &Engine, tools: &FakeTools, run: &RunId) -> Option<Outco
     }
 }
 
-/// Runs a graph with a death at every append, and compares.
+/// Runs a graph with a crash at every append, and compares.
 async fn try_every_crash(graph: Arc<Graph>, input: Value) {
     try_every_crash_among(graph, input, &[]).await;
 }
 
-/// The same, where these workflows can be called.
+/// The same with workflows that can be called.
 pub(crate) async fn try_every_crash_among(graph: Arc<Graph>, input: Value, others: &[Arc<Graph>]) {
     let engine = |store: &MemoryStore, tools: &Arc<FakeTools>| engine_among(store, tools, others);
     let (whole, calm) = (MemoryStore::new(), tools());
     let quiet = engine(&whole, &calm);
     let handle = quiet
-        .start(Start::new(Arc::clone(&graph), input.clone()))
+        .start(RunStart::new(Arc::clone(&graph), input.clone()))
         .await
         .unwrap();
-    let Ended::Finished(reference) = handle.ended().await.unwrap() else {
-        panic!("it paused")
+    let DriveOutcome::Finished(reference) = handle.wait().await.unwrap() else {
+        panic!("the run paused")
     };
     for appends in 1..=whole.appends() {
         for answered in [true, false] {
@@ -93,13 +93,15 @@ pub(crate) async fn try_every_crash_among(graph: Arc<Graph>, input: Value, other
             }
             let first = engine(&store, &tools);
             let handle = first
-                .start(Start::new(Arc::clone(&graph), input.clone()))
+                .start(RunStart::new(Arc::clone(&graph), input.clone()))
                 .await
                 .unwrap();
             let run = handle.run.clone();
-            let _ = handle.ended().await;
+            let _ = handle.wait().await;
             let second = engine(&store.process(), &tools);
-            let outcome = finish(&second, &tools, &run).await.expect("it was durable");
+            let outcome = finish(&second, &tools, &run)
+                .await
+                .expect("the run is durable");
             assert_eq!(outcome, reference, "after {appends} ({answered})");
             let loaded = load(&second, &run).await;
             let mut counted: BTreeMap<Str, usize> = BTreeMap::new();
@@ -107,12 +109,12 @@ pub(crate) async fn try_every_crash_among(graph: Arc<Graph>, input: Value, other
                 *counted.entry(call.key.clone()).or_default() += 1;
             }
             assert!(counted.values().all(|&times| times == 1), "{counted:?}");
-            assert!(loaded.run.open.is_empty());
+            assert!(loaded.run.open_steps.is_empty());
         }
     }
 }
 
-/// A chain of computations with ways back, each taken a bounded number of times.
+/// A chain of computations with back edges, each taken a bounded number of times.
 fn cyclic(backs: &[(usize, u32)]) -> Arc<Graph> {
     let mut nodes = vec![Node::new("entry", Action::Entry)];
     let mut edges = vec![Edge::new("entry", "c0")];
@@ -135,7 +137,7 @@ fn cyclic(backs: &[(usize, u32)]) -> Arc<Graph> {
             format!("c{}", at + 1)
         });
         let rule = format!(r#"{{"<": [{{"var": "{own}.n"}}, {times}]}}"#);
-        let rules = vec![Choice {
+        let rules = vec![SwitchRule {
             rule: Value::from_json(&rule).unwrap(),
             label: target.clone(),
         }];
@@ -155,9 +157,9 @@ fn cyclic(backs: &[(usize, u32)]) -> Arc<Graph> {
         edges.push(Edge::labelled(turn.as_str(), onward.clone(), onward));
     }
     nodes.push(Node::new("exit", Action::Exit));
-    let limits = Limits {
+    let limits = WorkflowLimits {
         steps_max: 3_000,
-        ..Limits::default()
+        ..WorkflowLimits::default()
     };
     let workflow = Workflow {
         name: "turns".into(),
@@ -189,11 +191,12 @@ fn a_cycle_without_end_meets_its_limit() {
         let (store, tools) = (MemoryStore::new(), tools());
         let engine = engine(&store, &tools);
         let handle = engine
-            .start(Start::new(cyclic(&[(0, u32::MAX)]), "in".into()))
+            .start(RunStart::new(cyclic(&[(0, u32::MAX)]), "in".into()))
             .await
             .unwrap();
-        let Ended::Finished(Outcome::Failed { failure, .. }) = handle.ended().await.unwrap() else {
-            panic!("it did not fail");
+        let DriveOutcome::Finished(Outcome::Failed { failure, .. }) = handle.wait().await.unwrap()
+        else {
+            panic!("the run did not fail");
         };
         assert!(
             failure.message.contains("3000 steps") && failure.message.contains("maxNodeExecutions"),
@@ -208,13 +211,13 @@ fn a_long_loop_gives_its_count() {
         let (store, tools) = (MemoryStore::new(), tools());
         let engine = engine(&store, &tools);
         let handle = engine
-            .start(Start::new(cyclic(&[(0, 900)]), "in".into()))
+            .start(RunStart::new(cyclic(&[(0, 900)]), "in".into()))
             .await
             .unwrap();
-        let Ended::Finished(outcome) = handle.ended().await.unwrap() else {
-            panic!("it paused")
+        let DriveOutcome::Finished(outcome) = handle.wait().await.unwrap() else {
+            panic!("the run paused")
         };
-        // The exit sees what came before it: the switch and the way it picked.
+        // The exit sees what came before it: the switch and the edge it picked.
         assert_eq!(result(&outcome), &Value::from("exit"));
     });
 }
@@ -236,9 +239,12 @@ fn what_has_no_end_on_disk_fails_its_step() {
             ..Workflow::default()
         };
         let graph = Arc::new(Graph::build(workflow).unwrap().0);
-        let handle = engine.start(Start::new(graph, "in".into())).await.unwrap();
-        let ended = handle.ended().await.unwrap();
-        let Ended::Finished(Outcome::Failed { failure, node }) = ended else {
+        let handle = engine
+            .start(RunStart::new(graph, "in".into()))
+            .await
+            .unwrap();
+        let ended = handle.wait().await.unwrap();
+        let DriveOutcome::Finished(Outcome::Failed { failure, node }) = ended else {
             panic!("{ended:?}");
         };
         assert!(

@@ -1,14 +1,14 @@
-//! A journal with an event that cannot be read: it is refused with what to do, and what can be read
-//! of it can be written down.
+//! A journal with an unreadable event: it is rejected with the next step, and its readable part can
+//! be exported.
 
 use crate::support::{engine, tools};
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_core::workflow::{Action, Edge, Node, Workflow};
-use tramline_engine::seams::{Append, Hold, Store};
+use tramline_engine::seams::{Append, ClaimChange, Store};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Fault, Start};
+use tramline_engine::{Fault, RunStart};
 
 fn waits() -> Arc<Graph> {
     let mut asked = Node::new(
@@ -35,24 +35,27 @@ fn waits() -> Arc<Graph> {
 async fn what_can_be_read_of_a_damaged_journal_can_be_written_down() {
     let (store, tools) = (MemoryStore::new(), tools());
     let mine = engine(&store, &tools);
-    let handle = mine.start(Start::new(waits(), Value::Null)).await.unwrap();
+    let handle = mine
+        .start(RunStart::new(waits(), Value::Null))
+        .await
+        .unwrap();
     let run = handle.run.clone();
-    handle.ended().await.unwrap();
+    handle.wait().await.unwrap();
     let row = store.row(&run).await.unwrap().unwrap();
     let append = Append {
         run: run.clone(),
         seen: row.last,
         last: row.last + 1,
         body: b"[1, {\"Answ\n".to_vec(),
-        head: row.head,
-        hold: Hold::Keep,
+        index_row: row.index_row,
+        claim: ClaimChange::Keep,
         documents: Vec::new(),
     };
     store.append(append).await.unwrap();
 
     let other = engine(&store.process(), &tools);
     let Err(refused) = other.resume(&run).await else {
-        panic!("it was resumed");
+        panic!("a damaged run was resumed");
     };
     assert!(matches!(refused, Fault::Damaged { .. }), "{refused}");
     let says = refused.to_string();
@@ -67,9 +70,12 @@ async fn what_can_be_read_of_a_damaged_journal_can_be_written_down() {
     let file = Value::from_json(std::str::from_utf8(&file).unwrap()).unwrap();
     let journal = file.get("journal").and_then(Value::as_array).unwrap();
     assert_eq!(journal.len() as u64, row.last);
-    // A journal that is whole has nothing that cannot be read.
-    let handle = other.start(Start::new(waits(), Value::Null)).await.unwrap();
+    // An undamaged journal has no unreadable events.
+    let handle = other
+        .start(RunStart::new(waits(), Value::Null))
+        .await
+        .unwrap();
     let whole = handle.run.clone();
-    handle.ended().await.unwrap();
+    handle.wait().await.unwrap();
     assert_eq!(other.export_readable(&whole).await.unwrap().1, []);
 }

@@ -8,9 +8,11 @@ use tramline_core::Value;
 use tramline_core::failure::FailureKind;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, Break, Pause, Watch};
+use tramline_core::journal::{Answer, BreakpointSet, NodeBreakpoint, Pause};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{At, Ended, Engine, Fault, Options, Scratch, Start};
+use tramline_engine::{
+    DriveOutcome, Engine, EngineOptions, Fault, JournalPoint, ReplayStore, RunStart,
+};
 
 const CHAIN: &str = "
   - name: chain
@@ -35,9 +37,9 @@ fn json(text: &str) -> Value {
     Value::from_json(text).unwrap()
 }
 
-fn at(node: &str, condition: Option<&str>) -> Watch {
-    Watch {
-        breaks: vec![Break {
+fn at(node: &str, condition: Option<&str>) -> BreakpointSet {
+    BreakpointSet {
+        breaks: vec![NodeBreakpoint {
             node: node.into(),
             condition: condition.map(json),
         }],
@@ -45,21 +47,21 @@ fn at(node: &str, condition: Option<&str>) -> Watch {
     }
 }
 
-async fn start(engine: &Engine, watch: Option<Watch>) -> (RunId, Ended) {
-    let mut start = Start::new(chain(), json(r#"{"task":"a"}"#));
+async fn start(engine: &Engine, watch: Option<BreakpointSet>) -> (RunId, DriveOutcome) {
+    let mut start = RunStart::new(chain(), json(r#"{"task":"a"}"#));
     start.watch = watch;
     let handle = engine.start(start).await.unwrap();
-    (handle.run.clone(), handle.ended().await.unwrap())
+    (handle.run.clone(), handle.wait().await.unwrap())
 }
 
-async fn resume(engine: &Engine, run: &RunId) -> Ended {
-    engine.resume(run).await.unwrap().ended().await.unwrap()
+async fn resume(engine: &Engine, run: &RunId) -> DriveOutcome {
+    engine.resume(run).await.unwrap().wait().await.unwrap()
 }
 
-/// The node before which a run has halted, with the place of the halt.
+/// The node before which a run has halted, with the checkpoint of the halt.
 async fn halted(engine: &Engine, run: &RunId) -> (String, Checkpoint) {
     let loaded = load(engine, run).await;
-    let (seq, pause) = loaded.run.pauses.iter().next().expect("it has halted");
+    let (seq, pause) = loaded.run.pauses.iter().next().expect("the run has halted");
     let Pause::Break { node, .. } = pause else {
         panic!("{pause:?}")
     };
@@ -81,12 +83,18 @@ async fn a_breakpoint_halts_once_and_only_when_its_condition_holds() {
     ] {
         let (run, _) = start(&engine, Some(at("work", condition))).await;
         assert_eq!(halted(&engine, &run).await.0, "work");
-        assert_eq!(engine.go_on(&run, "me".into()).await.unwrap(), 1);
-        assert!(matches!(resume(&engine, &run).await, Ended::Finished(_)));
+        assert_eq!(
+            engine.continue_from_halt(&run, "me".into()).await.unwrap(),
+            1
+        );
+        assert!(matches!(
+            resume(&engine, &run).await,
+            DriveOutcome::Finished(_)
+        ));
     }
     let (_, ended) = start(&engine, Some(at("work", Some(r#""look.did = 'b'""#)))).await;
-    assert!(matches!(ended, Ended::Finished(_)));
-    // A condition that cannot be evaluated halts, and says why.
+    assert!(matches!(ended, DriveOutcome::Finished(_)));
+    // A condition that cannot be evaluated halts, and the pause says why.
     let (run, _) = start(&engine, Some(at("work", Some(r#""1 + look""#)))).await;
     assert_eq!(halted(&engine, &run).await.0, "work");
 }
@@ -95,22 +103,25 @@ async fn a_breakpoint_halts_once_and_only_when_its_condition_holds() {
 async fn steps_are_taken_one_by_one_and_a_run_is_set_free() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
-    let stepping = Watch {
+    let stepping = BreakpointSet {
         stepping: true,
-        ..Watch::default()
+        ..BreakpointSet::default()
     };
     let (run, _) = start(&engine, Some(stepping)).await;
     for node in ["entry", "look", "which"] {
         assert_eq!(halted(&engine, &run).await.0, node);
-        engine.go_on(&run, "me".into()).await.unwrap();
+        engine.continue_from_halt(&run, "me".into()).await.unwrap();
         resume(&engine, &run).await;
     }
     engine
-        .watch(&run, Watch::default(), "me".into())
+        .set_breakpoints(&run, BreakpointSet::default(), "me".into())
         .await
         .unwrap();
-    engine.go_on(&run, "me".into()).await.unwrap();
-    assert!(matches!(resume(&engine, &run).await, Ended::Finished(_)));
+    engine.continue_from_halt(&run, "me".into()).await.unwrap();
+    assert!(matches!(
+        resume(&engine, &run).await,
+        DriveOutcome::Finished(_)
+    ));
 }
 
 #[tokio::test]
@@ -127,8 +138,8 @@ async fn a_halted_node_can_be_given_its_output() {
         .answer(&point, skip, "me".into(), None)
         .await
         .unwrap();
-    let Ended::Finished(outcome) = resume(&engine, &run).await else {
-        panic!("it did not end")
+    let DriveOutcome::Finished(outcome) = resume(&engine, &run).await else {
+        panic!("the run did not end")
     };
     assert_eq!(*result(&outcome), output);
     assert_eq!(tools.calls().len(), 1);
@@ -143,10 +154,14 @@ async fn unknown_nodes_and_bad_conditions_are_refused() {
         at("work", Some(r#""1 +""#)),
         at("work", Some(r#"{"no":1}"#)),
     ] {
-        let mut start = Start::new(chain(), json("{}"));
+        let mut start = RunStart::new(chain(), json("{}"));
         start.watch = Some(watch);
-        let refused = engine.start(start).await.err().expect("it is refused");
-        assert!(matches!(refused, Fault::Refused(_)), "{refused}");
+        let refused = engine
+            .start(start)
+            .await
+            .err()
+            .expect("the start is rejected");
+        assert!(matches!(refused, Fault::Rejected(_)), "{refused}");
     }
 }
 
@@ -155,25 +170,25 @@ async fn a_run_is_read_as_it_stood_at_any_step() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let (run, _) = start(&engine, None).await;
-    let then = engine.load_at(&run, At::Step(2)).await.unwrap();
+    let then = engine.load_at(&run, JournalPoint::Step(2)).await.unwrap();
     assert_eq!(
         *then.run.outputs(),
         json(r#"{"entry":{"task":"a"},"look":{"did":"a"}}"#)
     );
-    assert!(engine.load_at(&run, At::Step(99)).await.is_err());
-    assert!(engine.load_at(&run, At::Event(0)).await.is_err());
+    assert!(engine.load_at(&run, JournalPoint::Step(99)).await.is_err());
+    assert!(engine.load_at(&run, JournalPoint::Event(0)).await.is_err());
 }
 
-async fn replayed(text: &str) -> tramline_engine::Replayed {
+async fn replayed(text: &str) -> tramline_engine::ReplayResult {
     let (store, tools) = (MemoryStore::new(), tools());
-    let options = Options {
-        scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new())))),
-        ..Options::default()
+    let options = EngineOptions {
+        replay_store: Some(ReplayStore::new(|| Ok(Arc::new(MemoryStore::new())))),
+        ..EngineOptions::default()
     };
     let engine = Engine::new(Arc::new(store), Arc::clone(&tools) as _, options);
     let (run, _) = start(&engine, None).await;
     let again = engine.replay(&run, Some(graphs(text).remove(0))).await;
-    // Nothing was called anew.
+    // Nothing was called again.
     assert_eq!(tools.calls().len(), 2);
     again.unwrap()
 }
@@ -214,9 +229,9 @@ async fn a_replay_tells_what_a_change_changes() {
 #[tokio::test]
 async fn a_replay_gives_again_what_somebody_gave() {
     let (store, tools) = (MemoryStore::new(), tools());
-    let options = Options {
-        scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new())))),
-        ..Options::default()
+    let options = EngineOptions {
+        replay_store: Some(ReplayStore::new(|| Ok(Arc::new(MemoryStore::new())))),
+        ..EngineOptions::default()
     };
     let engine = Engine::new(Arc::new(store), Arc::clone(&tools) as _, options);
     let (run, _) = start(&engine, Some(at("work", None))).await;
@@ -248,11 +263,14 @@ async fn a_condition_may_look_back_at_what_no_expression_looks_back_at() {
 ";
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
-    let mut start = Start::new(graphs(TURNS).remove(0), json("{}"));
+    let mut start = RunStart::new(graphs(TURNS).remove(0), json("{}"));
     start.watch = Some(at("more", Some(r#""$sum($nodeExecutions('add')) = 3""#)));
     let handle = engine.start(start).await.unwrap();
     let run = handle.run.clone();
-    assert!(matches!(handle.ended().await.unwrap(), Ended::Paused(_)));
+    assert!(matches!(
+        handle.wait().await.unwrap(),
+        DriveOutcome::Paused(_)
+    ));
     assert_eq!(
         *load(&engine, &run).await.run.outputs().get("add").unwrap(),
         2.into()

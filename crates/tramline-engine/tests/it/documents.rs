@@ -1,21 +1,24 @@
-//! Workflows and procedures are kept once by content, on disk and in memory, and old journals that
-//! hold theirs whole go on.
+//! Workflows and procedures are stored once by content, on disk and in memory, and old journals
+//! with inline documents still work.
 
 use crate::support::{dag, engine, tools};
 use std::sync::Arc;
 use tramline_core::formats::sop_markdown;
 use tramline_core::graph::Graph;
 use tramline_core::ids::RunId;
-use tramline_core::journal::{self, Entry, Event, Outcome, Policy, Started};
+use tramline_core::journal::{self, Entry, Event, Outcome, RunStarted, SchedulePolicy};
 use tramline_core::sop::Sop;
 use tramline_core::{Map, Value};
-use tramline_engine::seams::{Append, Head, Hold, Status, Store};
-use tramline_engine::testing::{Counted, FakeTools, MemoryStore};
-use tramline_engine::{At, Branch, Ended, Engine, Guide, Options, Owner, Retention, Start, clock};
+use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
+use tramline_engine::testing::{CountingStore, FakeTools, MemoryStore};
+use tramline_engine::{
+    DriveOutcome, Engine, EngineOptions, ForkRequest, JournalPoint, Retention, RunOwner, RunStart,
+    SopStart, clock,
+};
 
 const RUNS: usize = 100;
 
-/// A workflow of two layers, with so many bytes of text in it, read anew each time.
+/// A workflow of two layers with this many bytes of text, parsed again each time.
 fn large(bytes: usize) -> Arc<Graph> {
     let text = "x".repeat(bytes);
     dag(&format!(
@@ -24,20 +27,23 @@ fn large(bytes: usize) -> Arc<Graph> {
     ))
 }
 
-fn layered(graph: Arc<Graph>) -> Start {
-    let mut start = Start::new(graph, Map::new().into());
-    start.policy = Policy::Layered;
+fn layered(graph: Arc<Graph>) -> RunStart {
+    let mut start = RunStart::new(graph, Map::new().into());
+    start.policy = SchedulePolicy::Layered;
     start
 }
 
-async fn paused(engine: &Engine, start: Start) -> RunId {
+async fn paused(engine: &Engine, start: RunStart) -> RunId {
     let handle = engine.start(start).await.unwrap();
     let run = handle.run.clone();
-    assert!(matches!(handle.ended().await.unwrap(), Ended::Paused(_)));
+    assert!(matches!(
+        handle.wait().await.unwrap(),
+        DriveOutcome::Paused(_)
+    ));
     run
 }
 
-/// A procedure of so many nodes with instructions, read anew each time.
+/// A procedure of this many nodes with instructions, parsed again each time.
 fn procedure(nodes: usize) -> Arc<Sop> {
     let mut text =
         String::from("---\nagent: long\n---\n## SOP Flowchart\n```mermaid\nflowchart TD\n");
@@ -53,8 +59,8 @@ fn procedure(nodes: usize) -> Arc<Sop> {
     Arc::new(read.unwrap_or_else(|flaws| panic!("{flaws:?}")).sop)
 }
 
-fn guide(sop: Arc<Sop>) -> Guide {
-    Guide {
+fn guide(sop: Arc<Sop>) -> SopStart {
+    SopStart {
         sops: vec![sop],
         files: Vec::new(),
         session: None,
@@ -87,7 +93,11 @@ async fn runs_of_one_workflow_keep_and_hold_it_once() {
         ));
     }
     // Another process reads the same.
-    let other = Engine::new(Arc::new(store.process()), tools as _, Options::default());
+    let other = Engine::new(
+        Arc::new(store.process()),
+        tools as _,
+        EngineOptions::default(),
+    );
     let loaded = other.load(&runs[1]).await.unwrap().run;
     assert_eq!(loaded.started.workflow, first.started.workflow);
 }
@@ -101,35 +111,41 @@ async fn conversations_share_their_procedure() {
     assert!(bytes > 200_000, "{bytes}");
     let mut first = None;
     for _ in 0..RUNS {
-        // As a front end reads it, every time.
+        // Every front end parses it again.
         let own = Arc::new(Sop::clone(&sop));
-        let id = engine.guide(guide(own)).await.unwrap();
-        let begun = engine.guided(&id).await.unwrap();
+        let id = engine.start_sop_session(guide(own)).await.unwrap();
+        let begun = engine.sop_session_start(&id).await.unwrap();
         let shared = first.get_or_insert_with(|| Arc::clone(&begun.sops[0]));
         assert!(Arc::ptr_eq(shared, &begun.sops[0]));
     }
     let used = store.usage().await.unwrap().bytes;
-    assert!(used < bytes + RUNS as u64 * 500, "{used} beside {bytes}");
+    assert!(
+        used < bytes + RUNS as u64 * 500,
+        "{used} bytes used, {bytes} expected"
+    );
 }
 
 #[tokio::test]
 async fn a_document_costs_no_sync_of_its_own() {
-    let store = Counted::new(MemoryStore::new());
-    let engine = Engine::new(Arc::new(store.clone()), tools(), Options::default());
-    engine.guide(guide(procedure(10))).await.unwrap();
-    assert_eq!((store.synced(), store.noted()), (1, 0));
+    let store = CountingStore::new(MemoryStore::new());
+    let engine = Engine::new(Arc::new(store.clone()), tools(), EngineOptions::default());
+    engine
+        .start_sop_session(guide(procedure(10)))
+        .await
+        .unwrap();
+    assert_eq!((store.synced(), store.relaxed()), (1, 0));
     paused(&engine, layered(large(10))).await;
-    assert_eq!((store.synced(), store.noted()), (2, 0));
+    assert_eq!((store.synced(), store.relaxed()), (2, 0));
 }
 
 /// The journal of a run as version 0.1 wrote it.
 async fn old_journal(store: &MemoryStore, graph: &Graph) -> RunId {
     let id = RunId::new(1, 1);
-    let started = Started {
+    let started = RunStarted {
         agent: None,
         workflow: Arc::clone(&graph.workflow),
         input: Map::new().into(),
-        policy: Policy::Layered,
+        policy: SchedulePolicy::Layered,
         session: None,
         by: "version 0.1".into(),
         origin: Value::Null,
@@ -155,14 +171,14 @@ async fn old_journal(store: &MemoryStore, graph: &Graph) -> RunId {
         seen: 0,
         last: 1,
         body,
-        head: Head {
-            status: Status::Running,
+        index_row: RunIndexRow {
+            status: RunStatus::Running,
             workflow: "w".into(),
             session: None,
             started_ms: 1,
             updated_ms: 1,
         },
-        hold: Hold::Keep,
+        claim: ClaimChange::Keep,
         documents: Vec::new(),
     };
     store.append(append).await.unwrap();
@@ -174,8 +190,8 @@ async fn a_journal_that_holds_its_workflow_goes_on() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let id = old_journal(&store, &large(100)).await;
-    let ended = engine.resume(&id).await.unwrap().ended().await.unwrap();
-    assert!(matches!(ended, Ended::Paused(_)));
+    let ended = engine.resume(&id).await.unwrap().wait().await.unwrap();
+    assert!(matches!(ended, DriveOutcome::Paused(_)));
     // A new run of the same workflow shares it.
     let new = paused(&engine, layered(large(100))).await;
     let graphs = [&id, &new].map(|run| engine.load(run));
@@ -195,20 +211,23 @@ async fn forks_and_files_bring_their_documents() {
     let (store, tools) = (MemoryStore::new(), tools());
     let here = engine(&store, &tools);
     let run = paused(&here, layered(large(1_000))).await;
-    let forked = here.fork(&run, Branch::at(At::Event(1))).await.unwrap();
+    let forked = here
+        .fork(&run, ForkRequest::at(JournalPoint::Event(1)))
+        .await
+        .unwrap();
     let fork = forked.handle.run.clone();
-    forked.handle.ended().await.unwrap();
-    let talk = here.guide(guide(procedure(20))).await.unwrap();
+    forked.handle.wait().await.unwrap();
+    let talk = here.start_sop_session(guide(procedure(20))).await.unwrap();
 
     let there = engine(&MemoryStore::new(), &tools);
     for id in [&run, &fork, &talk] {
         let file = String::from_utf8(here.export(id).await.unwrap()).unwrap();
-        let (brought, _) = there.import(&file, Owner::default()).await.unwrap();
+        let (brought, _) = there.import(&file, RunOwner::default()).await.unwrap();
         let entries = there.entries(&brought).await.unwrap();
         let before = here.entries(id).await.unwrap();
-        assert_eq!(entries.len(), before.len() + 1, "and its end");
+        assert_eq!(entries.len(), before.len() + 1, "the import adds the end");
     }
-    // The fork has its document when the run that it branched off from is gone.
+    // The fork keeps its document when the original run is removed.
     here.abort(&run, "test".into(), None).await.unwrap();
     store.remove(std::slice::from_ref(&run)).await.unwrap();
     let elsewhere = engine(&store.process(), &Arc::new(FakeTools::new()));
@@ -235,9 +254,13 @@ async fn what_no_run_refers_to_is_forgotten_with_the_last() {
     let pruned = engine.prune(keep, false).await.unwrap();
     assert_eq!(pruned.runs.len(), 3);
     assert_eq!(store.usage().await.unwrap().bytes, 0);
-    // In memory it may still be: it comes back with the next run.
+    // It may still be in memory: it is stored again with the next run.
     let run = paused(&engine, layered(large(1_000))).await;
-    let elsewhere = Engine::new(Arc::new(store.process()), tools as _, Options::default());
+    let elsewhere = Engine::new(
+        Arc::new(store.process()),
+        tools as _,
+        EngineOptions::default(),
+    );
     let loaded = elsewhere.load(&run).await.unwrap();
     assert!(!matches!(loaded.run.outcome, Some(Outcome::Failed { .. })));
 }

@@ -1,4 +1,4 @@
-//! Expiry: what nobody answers in its time is over, and says so.
+//! Expiry: a run without an answer within its time to live ends as expired.
 
 use crate::support::{engine, engine_among, graphs, tools};
 use std::collections::BTreeMap;
@@ -8,11 +8,13 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::journal::{Answer, Entry, Event, Outcome, Pause};
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Append, Head, Hold, RunFilter, RunRow, Status, Store};
+use tramline_engine::seams::{
+    Append, ClaimChange, RunFilter, RunIndexRow, RunRow, RunStatus, Store,
+};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Ended, Engine, Fault, Start, clock};
+use tramline_engine::{DriveOutcome, Engine, Fault, RunStart, clock};
 
-/// `ask` asks twice, `outer` calls it.
+/// `ask` pauses twice, `outer` calls it.
 fn workflows() -> Vec<Arc<Graph>> {
     graphs(
         "
@@ -37,12 +39,12 @@ fn workflows() -> Vec<Arc<Graph>> {
 }
 
 async fn waiting(engine: &Engine, graph: &Arc<Graph>, ttl_ms: Option<u64>) -> (Checkpoint, Pause) {
-    let mut start = Start::new(Arc::clone(graph), Value::object::<Str>([]));
+    let mut start = RunStart::new(Arc::clone(graph), Value::object::<Str>([]));
     start.ttl_ms = ttl_ms;
     let handle = engine.start(start).await.unwrap();
     let run = handle.run.clone();
-    let Ended::Paused(mut pauses) = handle.ended().await.unwrap() else {
-        panic!("nobody asked")
+    let DriveOutcome::Paused(mut pauses) = handle.wait().await.unwrap() else {
+        panic!("the run did not pause")
     };
     let (seq, pause) = pauses.remove(0);
     (Checkpoint { run, seq }, pause)
@@ -52,7 +54,7 @@ async fn pass(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
-/// Lets time pass until a run's own time is over.
+/// Waits until the time to live of a run is over.
 async fn until_due(engine: &Engine, run: &RunId) {
     let due = engine.load(run).await.unwrap().run.expires_ms().unwrap();
     while clock::now_ms() <= due {
@@ -60,9 +62,9 @@ async fn until_due(engine: &Engine, run: &RunId) {
     }
 }
 
-async fn status(engine: &Engine, run: &RunId) -> Status {
+async fn status(engine: &Engine, run: &RunId) -> RunStatus {
     let row = engine.store().row(run).await.unwrap();
-    row.unwrap().head.status
+    row.unwrap().index_row.status
 }
 
 #[tokio::test]
@@ -76,13 +78,13 @@ async fn what_waits_too_long_is_over_and_the_rest_stays() {
     let (never, _) = waiting(&mine, graph, None).await;
     assert_eq!(mine.expire().await.unwrap(), 0);
     until_due(&mine, &short.run).await;
-    // Whoever looks need not be who started it.
+    // The process that expires a run need not be the one that started it.
     let other = engine(&store.process(), &tools);
     assert_eq!(other.expire().await.unwrap(), 1);
     assert_eq!(other.expire().await.unwrap(), 0);
-    assert_eq!(status(&mine, &short.run).await, Status::Expired);
-    assert_eq!(status(&mine, &long.run).await, Status::Paused);
-    assert_eq!(status(&mine, &never.run).await, Status::Paused);
+    assert_eq!(status(&mine, &short.run).await, RunStatus::Expired);
+    assert_eq!(status(&mine, &long.run).await, RunStatus::Paused);
+    assert_eq!(status(&mine, &never.run).await, RunStatus::Paused);
     let outcome = mine.load(&short.run).await.unwrap().run.outcome;
     assert!(matches!(outcome, Some(Outcome::Aborted { by, .. }) if by == "expiry"));
     for engine in [&mine, &other] {
@@ -103,7 +105,7 @@ async fn who_comes_too_late_is_told_though_nobody_looked() {
     until_due(&engine, &asked.run).await;
     let fault = engine.approve(&asked, true, "me".into(), None).await;
     assert!(matches!(fault, Err(Fault::Expired { .. })), "{fault:?}");
-    assert_eq!(status(&engine, &asked.run).await, Status::Expired);
+    assert_eq!(status(&engine, &asked.run).await, RunStatus::Expired);
     assert_eq!(tools.calls(), []);
 }
 
@@ -119,7 +121,10 @@ async fn use_gives_a_run_its_whole_time_again() {
         .await
         .unwrap();
     let handle = engine.resume(&asked.run).await.unwrap();
-    assert!(matches!(handle.ended().await.unwrap(), Ended::Paused(_)));
+    assert!(matches!(
+        handle.wait().await.unwrap(),
+        DriveOutcome::Paused(_)
+    ));
     let second = engine.load(&asked.run).await.unwrap().run.expires_ms();
     assert!(second.unwrap() >= first.unwrap() + 20);
     assert_eq!(engine.expire().await.unwrap(), 0);
@@ -145,10 +150,13 @@ async fn a_run_is_used_as_long_as_the_one_it_waits_for() {
         .await
         .unwrap();
     let handle = engine.resume(&child).await.unwrap();
-    assert!(matches!(handle.ended().await.unwrap(), Ended::Paused(_)));
+    assert!(matches!(
+        handle.wait().await.unwrap(),
+        DriveOutcome::Paused(_)
+    ));
     until_due(&engine, &outer.run).await;
     assert_eq!(engine.expire().await.unwrap(), 0);
-    // From the last use of the one it waits for, its time begins anew, and ends once.
+    // Its time to live starts again with the last use of its child, and ends once.
     let used = engine.load(&child).await.unwrap().run.updated_ms;
     let ended = async {
         loop {
@@ -161,8 +169,8 @@ async fn a_run_is_used_as_long_as_the_one_it_waits_for() {
     let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
     assert_eq!(ended.unwrap(), 1);
     assert!(clock::now_ms() >= used + 2_000);
-    assert_eq!(status(&engine, &outer.run).await, Status::Expired);
-    assert_eq!(status(&engine, &child).await, Status::Expired);
+    assert_eq!(status(&engine, &outer.run).await, RunStatus::Expired);
+    assert_eq!(status(&engine, &child).await, RunStatus::Expired);
 }
 
 #[tokio::test]
@@ -173,7 +181,7 @@ async fn a_run_that_an_older_version_listed_as_aborted_is_listed_as_expired() {
     let (old, _) = waiting(&engine, graph, Some(60_000)).await;
     let (ended, _) = waiting(&engine, graph, Some(60_000)).await;
     engine.abort(&ended.run, "me".into(), None).await.unwrap();
-    // As version 0.1 wrote it: the same event, with the row of an abort.
+    // As version 0.1 wrote it: the same event, with the index entry of an abort.
     let row = store.row(&old.run).await.unwrap().unwrap();
     let outcome = Outcome::Aborted {
         by: "expiry".into(),
@@ -181,7 +189,7 @@ async fn a_run_that_an_older_version_listed_as_aborted_is_listed_as_expired() {
     };
     let entry = Entry {
         seq: row.last + 1,
-        at_ms: row.head.updated_ms,
+        at_ms: row.index_row.updated_ms,
         event: Event::Finished { outcome },
     };
     let mut body = Vec::new();
@@ -191,28 +199,28 @@ async fn a_run_that_an_older_version_listed_as_aborted_is_listed_as_expired() {
         seen: row.last,
         last: entry.seq,
         body,
-        head: Head {
-            status: Status::Aborted,
-            ..row.head
+        index_row: RunIndexRow {
+            status: RunStatus::Aborted,
+            ..row.index_row
         },
-        hold: Hold::Keep,
+        claim: ClaimChange::Keep,
         documents: Vec::new(),
     };
     store.append(append).await.unwrap();
-    let listed = async |status: &[Status]| {
+    let listed = async |status: &[RunStatus]| {
         let filter = RunFilter {
             status: status.to_vec(),
             ..RunFilter::default()
         };
         let rows = engine.runs(filter).await.unwrap().rows;
-        let one = |row: RunRow| (row.run, row.head.status);
+        let one = |row: RunRow| (row.run, row.index_row.status);
         rows.into_iter().map(one).collect::<BTreeMap<_, _>>()
     };
-    let expired = (old.run.clone(), Status::Expired);
-    let aborted = (ended.run.clone(), Status::Aborted);
+    let expired = (old.run.clone(), RunStatus::Expired);
+    let aborted = (ended.run.clone(), RunStatus::Aborted);
     let both = [expired.clone(), aborted.clone()].into();
-    assert_eq!(listed(&[Status::Expired]).await, [expired].into());
-    assert_eq!(listed(&[Status::Aborted]).await, [aborted].into());
+    assert_eq!(listed(&[RunStatus::Expired]).await, [expired].into());
+    assert_eq!(listed(&[RunStatus::Aborted]).await, [aborted].into());
     assert_eq!(listed(&[]).await, both);
     let trace = engine.trace(&old.run).await.unwrap();
     assert_eq!(trace.status, "expired");
@@ -227,7 +235,7 @@ async fn nobody_makes_an_abort_look_like_an_expiry() {
         .abort(&asked.run, "expiry".into(), None)
         .await
         .unwrap();
-    assert_eq!(status(&engine, &asked.run).await, Status::Aborted);
+    assert_eq!(status(&engine, &asked.run).await, RunStatus::Aborted);
 }
 
 #[tokio::test]
@@ -236,12 +244,39 @@ async fn a_run_that_paused_here_goes_on_here_when_it_is_answered_elsewhere() {
     let here = engine(&store, &tools);
     let (asked, _) = waiting(&here, &workflows()[0], None).await;
     let staying = here.clone();
-    let staying = tokio::spawn(async move { staying.pick_up_answered().await });
+    let staying = tokio::spawn(async move { staying.resume_answered().await });
     let other = engine(&store.process(), &tools);
     other
         .approve(&asked, true, "me".into(), None)
         .await
         .unwrap();
+    let mut changes = store.changes();
+    while tools.calls().is_empty() {
+        changes.mark_unchanged();
+        let _ = tokio::time::timeout(Duration::from_millis(50), changes.changed()).await;
+    }
+    assert_eq!(tools.calls().len(), 1);
+    staying.abort();
+}
+
+/// Runs that another process answered and did not resume fill more than one page of the list.
+#[tokio::test]
+async fn an_answered_run_is_found_behind_hundreds_of_newer_ones() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let here = engine(&store, &tools);
+    let (asked, _) = waiting(&here, &workflows()[0], None).await;
+    let other = engine(&store.process(), &tools);
+    let mut newer = Vec::new();
+    for _ in 0..300 {
+        newer.push(waiting(&other, &workflows()[0], None).await.0);
+    }
+    for checkpoint in newer.iter().chain([&asked]) {
+        let approved = other.approve(checkpoint, true, "me".into(), None).await;
+        approved.unwrap();
+    }
+    assert_eq!(tools.calls().len(), 0);
+    let staying = here.clone();
+    let staying = tokio::spawn(async move { staying.resume_answered().await });
     let mut changes = store.changes();
     while tools.calls().is_empty() {
         changes.mark_unchanged();

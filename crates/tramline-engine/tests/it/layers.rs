@@ -1,12 +1,12 @@
-//! Graphs of tasks: everything that can run runs once, and layers are longest paths.
+//! Graphs of tasks: every task that can run runs once, and layers are longest paths.
 
 use crate::support::{Tasks, ended, engine, load, name, tools};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use tramline_core::ids::Checkpoint;
-use tramline_core::journal::{Answer, Entry, Event, Policy};
+use tramline_core::journal::{Answer, Entry, Event, SchedulePolicy};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Ended, Start};
+use tramline_engine::{DriveOutcome, RunStart};
 
 /// Random graphs of up to fourteen tasks.
 pub(crate) fn any_tasks() -> impl Strategy<Value = Tasks> {
@@ -52,9 +52,9 @@ proptest! {
             let tools = tools();
             let store = MemoryStore::new();
             let engine = engine(&store, &tools);
-            let handle = engine.start(Start::new(tasks.graph(), "in".into())).await.unwrap();
+            let handle = engine.start(RunStart::new(tasks.graph(), "in".into())).await.unwrap();
             let run = handle.run.clone();
-            assert!(matches!(handle.ended().await.unwrap(), Ended::Finished(_)));
+            assert!(matches!(handle.wait().await.unwrap(), DriveOutcome::Finished(_)));
             let mut ran = ended(&load(&engine, &run).await);
             ran.sort();
             let runs = tasks.runs();
@@ -71,32 +71,32 @@ proptest! {
         block_on(async {
             let (tools, store) = (tools(), MemoryStore::new());
             let engine = engine(&store, &tools);
-            let mut start = Start::new(tasks.graph(), "in".into());
-            start.policy = Policy::Layered;
+            let mut start = RunStart::new(tasks.graph(), "in".into());
+            start.policy = SchedulePolicy::Layered;
             let mut handle = engine.start(start).await.unwrap();
             let run = handle.run.clone();
             let (mut seen, mut layers) = (0, Vec::new());
             loop {
-                let how = handle.ended().await.unwrap();
+                let how = handle.wait().await.unwrap();
                 let loaded = load(&engine, &run).await;
                 let steps = ended(&loaded);
                 let mut layer = steps[seen..].to_vec();
                 layer.sort_by_key(|id| id[1..].parse::<usize>().unwrap());
                 if layer.is_empty() {
-                    // Only a last layer with a failure is looked at before the end.
+                    // Only a last layer with a failure pauses before the end.
                     let failed = |entry: &Entry| matches!(entry.event, Event::StepFailed { .. });
                     assert!(loaded.entries.iter().any(failed));
                 } else {
                     layers.push(layer);
                 }
                 seen = steps.len();
-                let Ended::Paused(pauses) = how else { break };
+                let DriveOutcome::Paused(pauses) = how else { break };
                 assert_eq!(pauses.len(), 1);
                 let asked = Checkpoint { run: run.clone(), seq: pauses[0].0 };
                 engine.answer(&asked, Answer::Proceed, "me".into(), None).await.unwrap();
                 handle = engine.resume(&run).await.unwrap();
             }
-            // Skipped tasks leave no empty layers behind: what is left moves up to what it waits for.
+            // Skipped tasks leave no empty layers: later tasks move up to what they depend on.
             let expected: Vec<_> = tasks.layers().into_values().collect();
             assert_eq!(layers, expected);
         });

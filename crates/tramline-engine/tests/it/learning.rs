@@ -1,16 +1,16 @@
-//! What is learnt from runs: only what ended well, without secrets, and not where it is switched off.
+//! Plan history: only plans that succeeded are recorded, without secrets, and not where it is off.
 
 use serde_json::json;
 use std::sync::Arc;
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_engine::loop_runner::{LoopRunner, Request};
-use tramline_engine::seams::{Hints, Store as _};
+use tramline_engine::loop_runner::{LoopRequest, LoopRunner};
+use tramline_engine::seams::{Store as _, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, Options};
+use tramline_engine::{Engine, EngineOptions};
 
 fn tools() -> FakeTools {
     let none = r#"{"type":"object"}"#;
-    let hints = Hints::default();
+    let hints = ToolHints::default();
     FakeTools::new()
         .tool("shop", "pack", hints, |given| async { Ok(given) })
         .tool("shop", "ship", hints, |given| async { Ok(given) })
@@ -23,9 +23,9 @@ fn tools() -> FakeTools {
 }
 
 fn engine(store: &MemoryStore, learn: bool) -> Engine {
-    let options = Options {
+    let options = EngineOptions {
         learn,
-        ..Options::default()
+        ..EngineOptions::default()
     };
     Engine::new(Arc::new(store.clone()), Arc::new(tools()), options)
 }
@@ -35,7 +35,7 @@ async fn does(engine: &Engine, intent: &str, tools: &[&str]) {
         .iter()
         .map(|tool| json!({"tool": tool, "args": {}}))
         .collect();
-    let request = Request::new(intent).plan(json!(steps));
+    let request = LoopRequest::new(intent).plan(json!(steps));
     LoopRunner::new(engine.clone()).run(request).await.unwrap();
 }
 
@@ -55,14 +55,21 @@ async fn plans_that_ended_well_make_later_ones_surer() {
         does(&first, &intent, &["shop:pack", "shop:ship"]).await;
     }
     does(&first, "get the order of nobody on its way", &["shop:burn"]).await;
-    // Another process knows it too.
+    // Another process knows them too.
     let second = engine(&store, true);
     assert!(confidence(&second, wish).await > before);
-    let past = second.learnt().known().await.unwrap();
-    assert_eq!(past.len(), 3, "what failed taught nothing");
+    let past = second.plan_history().stored_precedents().await.unwrap();
+    assert_eq!(past.len(), 3, "failed plans are not recorded");
     let pair = ("shop:pack".into(), "shop:ship".into(), 3);
-    assert_eq!(past.pairs(), [pair]);
-    assert_eq!(second.learnt().forget(Some("shop:ship")).await.unwrap(), 3);
+    assert_eq!(past.waiting_pairs(), [pair]);
+    assert_eq!(
+        second
+            .plan_history()
+            .forget(Some("shop:ship"))
+            .await
+            .unwrap(),
+        3
+    );
     assert_eq!(confidence(&second, wish).await, before);
     assert!(store.list("learnt").await.unwrap().is_empty());
 }
@@ -94,9 +101,14 @@ async fn no_value_of_an_intent_is_kept() {
     assert!(text.contains("send"), "{text}");
 }
 
-/// The words and tools of what was learnt, the latest first.
+/// The words and tools of the recorded plans, latest first.
 async fn lessons(engine: &Engine) -> Vec<(String, Vec<String>)> {
-    let all = engine.learnt().lessons().await.unwrap().into_iter();
+    let all = engine
+        .plan_history()
+        .learned_plans()
+        .await
+        .unwrap()
+        .into_iter();
     all.map(|one| {
         let tools = one.tools.iter().map(ToString::to_string).collect();
         (one.intent.to_string(), tools)
@@ -145,10 +157,13 @@ async fn our_own_guesses_and_repairs_teach_nothing() {
     let plan = |tool: &str| json!({"plan": [{"tool": tool, "args": {}}]}).to_string();
     let model = ScriptedModel::new([plan("shop:pack"), plan("shop:burn"), plan("shop:ship")]);
     let runner = LoopRunner::new(engine.clone()).with_model(Arc::new(model));
-    let response = runner.run(Request::new("put it into boxes")).await.unwrap();
+    let response = runner
+        .run(LoopRequest::new("put it into boxes"))
+        .await
+        .unwrap();
     assert!(response.success(), "{response:?}");
-    // A plan that failed, and another for what was left of it.
-    let response = runner.run(Request::new("send it off")).await.unwrap();
+    // A plan that failed, and another one for the rest.
+    let response = runner.run(LoopRequest::new("send it off")).await.unwrap();
     assert!(response.success(), "{response:?}");
     assert_eq!(lessons(&engine).await, []);
     does(&engine, "put it into boxes", &["shop:pack"]).await;
@@ -157,9 +172,11 @@ async fn our_own_guesses_and_repairs_teach_nothing() {
         learnt,
         [("put it into boxes".to_owned(), vec!["shop:pack".to_owned()])]
     );
-    let id = engine.learnt().lessons().await.unwrap()[0].id.clone();
-    assert_eq!(engine.learnt().forget_lesson("").await.unwrap(), 0);
-    assert_eq!(engine.learnt().forget_lesson(&id).await.unwrap(), 1);
+    let id = engine.plan_history().learned_plans().await.unwrap()[0]
+        .id
+        .clone();
+    assert_eq!(engine.plan_history().forget_plan("").await.unwrap(), 0);
+    assert_eq!(engine.plan_history().forget_plan(&id).await.unwrap(), 1);
     assert_eq!(lessons(&engine).await, []);
 }
 

@@ -1,22 +1,25 @@
-//! The planner loop: plans that are given, made by a model, made of words, and asked for.
+//! The planner loop: plans that are given, made by a model, made from words, and requested from the
+//! agent.
 
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::RunId;
-use tramline_engine::loop_runner::{By, LoopRunner, Mend, Request, Response, Standing};
-use tramline_engine::seams::Hints;
+use tramline_engine::loop_runner::{
+    LoopRequest, LoopResponse, LoopRunner, LoopStatus, OnFailure, PlannerKind,
+};
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, Options};
+use tramline_engine::{Engine, EngineOptions};
 
-mod counted;
-mod mended;
-mod narrowed;
-mod recalled;
-mod saved;
+mod disk_syncs;
+mod fixed_plans;
+mod memory;
+mod saved_plans;
+mod tool_selection;
 
-const SAFE: Hints = Hints {
+const SAFE: ToolHints = ToolHints {
     read_only: Some(true),
     destructive: Some(false),
     idempotent: Some(true),
@@ -26,9 +29,9 @@ const SAFE: Hints = Hints {
 fn tools() -> FakeTools {
     let takes = r#"{"type":"object","properties":{"foo":{"type":"string"}},"required":["foo"],"additionalProperties":false}"#;
     let any = r#"{"type":"object","properties":{"x":{}}}"#;
-    let destroys = Hints {
+    let destroys = ToolHints {
         destructive: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     FakeTools::new()
         .tool("m", "mock_tool_a", SAFE, |given: Value| async move {
@@ -46,12 +49,12 @@ fn tools() -> FakeTools {
         .described("m", "wipe", "Wipes", r#"{"type":"object"}"#)
 }
 
-struct Place {
+struct LoopRig {
     tools: Arc<FakeTools>,
     store: MemoryStore,
 }
 
-impl Place {
+impl LoopRig {
     fn new() -> Self {
         Self {
             tools: Arc::new(tools()),
@@ -61,7 +64,11 @@ impl Place {
 
     fn engine(&self) -> Engine {
         let store = Arc::new(self.store.clone());
-        Engine::new(store, Arc::clone(&self.tools) as _, Options::default())
+        Engine::new(
+            store,
+            Arc::clone(&self.tools) as _,
+            EngineOptions::default(),
+        )
     }
 
     fn runner(&self) -> LoopRunner {
@@ -74,17 +81,17 @@ impl Place {
     }
 }
 
-fn planned(plan: Json) -> Request {
-    Request::new("do it").plan(plan)
+fn planned(plan: Json) -> LoopRequest {
+    LoopRequest::new("do it").plan(plan)
 }
 
-fn told(response: &Response) -> Json {
+fn told(response: &LoopResponse) -> Json {
     Json::from(&response.to_value())
 }
 
 #[tokio::test]
 async fn a_valid_plan_runs_in_order_and_its_outputs_are_in_the_context() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let plan = json!([{"tool": "mock_tool_a", "args": {"foo": "bar"}},
         {"tool": "m:mock_tool_b", "id": "b", "args": {"x": "$OUTPUT[step_1].ran"}}]);
     let response = place.runner().run(planned(plan)).await.unwrap();
@@ -117,7 +124,7 @@ async fn a_valid_plan_runs_in_order_and_its_outputs_are_in_the_context() {
 
 #[tokio::test]
 async fn an_unknown_tool_is_told_and_the_rest_runs_unless_it_is_strict() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let plan = json!([{"tool": "mock_tool_a", "args": {"foo": "x"}}, {"tool": "unknown_tool", "args": {}},
         {"tool": "mock_tool_b", "args": {}}]);
     let response = place.runner().run(planned(plan.clone())).await.unwrap();
@@ -131,30 +138,30 @@ async fn an_unknown_tool_is_told_and_the_rest_runs_unless_it_is_strict() {
     assert_eq!(said[0], None);
     assert_eq!(said[1].as_deref(), Some("there is no tool `unknown_tool`"));
     let strict = place.runner().run(planned(plan).strict()).await.unwrap();
-    assert_eq!(strict.standing, Standing::Refused);
+    assert_eq!(strict.status, LoopStatus::Refused);
     assert!(
         strict.problems[0].contains("unknown_tool"),
         "{:?}",
         strict.problems
     );
-    assert_eq!(place.called().len(), 2, "nothing more was called");
+    assert_eq!(place.called().len(), 2, "no further calls");
 }
 
 #[tokio::test]
 async fn arguments_that_do_not_fit_fail_with_the_schemas_words() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let plan = json!([{"tool": "mock_tool_b", "args": {}}, {"tool": "mock_tool_a", "args": {"invalidKey": 123}},
         {"tool": "mock_tool_b", "args": {"x": 2}}]);
-    let request = planned(plan.clone()).on_error(Mend::Stop);
+    let request = planned(plan.clone()).on_error(OnFailure::Stop);
     let stopped = place.runner().run(request).await.unwrap();
-    assert_eq!(stopped.standing, Standing::Failed);
+    assert_eq!(stopped.status, LoopStatus::Failed);
     assert_eq!(place.called(), ["m:mock_tool_b"]);
     let error = stopped.results[1].error.clone().unwrap();
     assert!(
         error.contains("foo") && error.contains("invalidKey"),
         "{error}"
     );
-    let request = planned(plan).on_error(Mend::Continue);
+    let request = planned(plan).on_error(OnFailure::Continue);
     let on = place.runner().run(request).await.unwrap();
     assert!(on.success());
     assert_eq!(on.results.len(), 3);
@@ -163,7 +170,7 @@ async fn arguments_that_do_not_fit_fail_with_the_schemas_words() {
 
 #[tokio::test]
 async fn a_plan_of_no_steps_does_nothing() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let response = place.runner().run(planned(json!([]))).await.unwrap();
     assert!(response.success());
     assert!(place.called().is_empty());
@@ -172,33 +179,33 @@ async fn a_plan_of_no_steps_does_nothing() {
 
 #[tokio::test]
 async fn a_failure_stops_or_is_passed_over_as_is_wanted() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let plan = json!([{"tool": "broken"}, {"tool": "mock_tool_b", "args": {"x": 1}}]);
-    let request = planned(plan.clone()).on_error(Mend::Stop);
+    let request = planned(plan.clone()).on_error(OnFailure::Stop);
     let stopped = place.runner().run(request).await.unwrap();
-    assert_eq!(stopped.standing, Standing::Failed);
+    assert_eq!(stopped.status, LoopStatus::Failed);
     assert_eq!(stopped.results.len(), 1);
     let error = stopped.results[0].error.as_deref().unwrap();
     assert!(error.contains("the disk is full"), "{error}");
-    let request = planned(plan).on_error(Mend::Continue);
+    let request = planned(plan).on_error(OnFailure::Continue);
     let on = place.runner().run(request).await.unwrap();
     assert!(on.success());
     assert_eq!(on.results.len(), 2);
 }
 
-fn with_model(place: &Place, answers: &[&str]) -> (LoopRunner, Arc<ScriptedModel>) {
+fn with_model(place: &LoopRig, answers: &[&str]) -> (LoopRunner, Arc<ScriptedModel>) {
     let model = Arc::new(ScriptedModel::new(answers.iter().copied()));
     (place.runner().with_model(Arc::clone(&model) as _), model)
 }
 
 #[tokio::test]
 async fn a_model_plans_and_what_is_wrong_is_repaired_once() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let good = "Sure:\n```json\n[{\"tool\": \"m:mock_tool_a\", \"args\": {\"foo\": \"y\"}}]\n```";
     let (runner, model) = with_model(&place, &["I had rather not.", good]);
-    let response = runner.run(Request::new("run mock a")).await.unwrap();
+    let response = runner.run(LoopRequest::new("run mock a")).await.unwrap();
     assert!(response.success());
-    assert_eq!(response.by, Some(By::Model));
+    assert_eq!(response.planner, Some(PlannerKind::Model));
     assert!(response.tokens > 0);
     let prompts = model.prompts();
     assert_eq!(prompts.len(), 2);
@@ -213,11 +220,11 @@ async fn a_model_plans_and_what_is_wrong_is_repaired_once() {
 
 #[tokio::test]
 async fn a_model_is_shown_what_failed_and_plans_anew_once() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let bad = r#"[{"id": "p", "tool": "m:mock_tool_b", "args": {"x": 1}}, {"id": "q", "tool": "m:broken", "args": {}}]"#;
     let good = r#"{"plan": [{"id": "r", "tool": "m:mock_tool_a", "args": {"foo": "z"}}]}"#;
     let (runner, model) = with_model(&place, &[bad, good]);
-    let response = runner.run(Request::new("do")).await.unwrap();
+    let response = runner.run(LoopRequest::new("do")).await.unwrap();
     assert!(response.success(), "{response:?}");
     assert_eq!(response.runs.len(), 2);
     let ids: Vec<_> = response
@@ -232,36 +239,36 @@ async fn a_model_is_shown_what_failed_and_plans_anew_once() {
 
 #[tokio::test]
 async fn a_plan_that_fails_again_and_again_is_given_up() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let same = r#"[{"tool": "m:broken", "args": {}}]"#;
     let other = r#"[{"tool": "m:broken", "args": {"n": 2}}]"#;
     let (runner, model) = with_model(&place, &[same, same, same, same]);
-    let response = runner.run(Request::new("do")).await.unwrap();
-    assert_eq!(response.standing, Standing::Failed);
+    let response = runner.run(LoopRequest::new("do")).await.unwrap();
+    assert_eq!(response.status, LoopStatus::Failed);
     assert_eq!((model.prompts().len(), place.called().len()), (2, 1));
     assert!(
         response
             .problems
-            .contains(&"the model gave the same plan again".to_owned())
+            .contains(&"the model returned the same plan again".to_owned())
     );
     let (runner, model) = with_model(&place, &[same, other, same, other]);
-    let response = runner.run(Request::new("do")).await.unwrap();
-    assert_eq!(response.standing, Standing::Failed);
+    let response = runner.run(LoopRequest::new("do")).await.unwrap();
+    assert_eq!(response.status, LoopStatus::Failed);
     assert_eq!((model.prompts().len(), place.called().len()), (2, 3));
 }
 
 #[tokio::test]
 async fn what_a_model_used_is_taken_from_the_budget() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let plan = r#"[{"tool": "m:mock_tool_b", "args": {}}]"#;
     let (runner, _) = with_model(&place, &[plan]);
-    let mut request = Request::new("do");
+    let mut request = LoopRequest::new("do");
     request.budget = Some(tramline_core::journal::Budget {
         tokens: Some(2),
         ..Default::default()
     });
     let response = runner.run(request).await.unwrap();
-    assert_eq!(response.standing, Standing::Waiting, "{response:?}");
+    assert_eq!(response.status, LoopStatus::Paused, "{response:?}");
     assert!(place.called().is_empty());
 }
 
@@ -272,7 +279,7 @@ async fn what_a_built_in_tool_asks_of_a_model_counts_too() {
         .tool("builtin", "llm", SAFE, move |_| async move { Ok(usage()) })
         .tool("other", "llm", SAFE, move |_| async move { Ok(usage()) });
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), Options::default());
+    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
     let runner = LoopRunner::new(engine.clone());
     let with = |first: &str| {
         let mut request = planned(json!([{"tool": first}, {"tool": "other:llm"}]));
@@ -283,21 +290,21 @@ async fn what_a_built_in_tool_asks_of_a_model_counts_too() {
         request
     };
     let asks = runner.run(with("builtin:llm")).await.unwrap();
-    assert_eq!(asks.standing, Standing::Waiting, "{asks:?}");
+    assert_eq!(asks.status, LoopStatus::Paused, "{asks:?}");
     let run: RunId = asks.runs[0].parse().unwrap();
-    assert_eq!(engine.load(&run).await.unwrap().run.tokens, 6);
-    // What other servers say of themselves is not believed.
+    assert_eq!(engine.load(&run).await.unwrap().run.model_tokens, 6);
+    // Usage reported by other servers is not counted.
     let done = runner.run(with("other:llm")).await.unwrap();
     assert!(done.success(), "{done:?}");
 }
 
 #[tokio::test]
 async fn words_plan_only_what_they_plainly_say() {
-    let place = Place::new();
+    let place = LoopRig::new();
     let runner = place.runner();
-    let run = |message: &'static str| runner.run(Request::new(message));
+    let run = |message: &'static str| runner.run(LoopRequest::new(message));
     let response = run("mock tool a 'hi'").await.unwrap();
-    assert_eq!(response.by, Some(By::Words), "{response:?}");
+    assert_eq!(response.planner, Some(PlannerKind::Words), "{response:?}");
     assert_eq!(place.called(), ["m:mock_tool_a"]);
     for message in [
         "do not mock tool a 'hi'",
@@ -306,7 +313,7 @@ async fn words_plan_only_what_they_plainly_say() {
         "mock something with 'hi'",
     ] {
         let response = run(message).await.unwrap();
-        assert_eq!(response.standing, Standing::PlanRequest, "{message}");
+        assert_eq!(response.status, LoopStatus::PlanRequest, "{message}");
     }
     assert_eq!(place.called().len(), 1);
 }
@@ -326,18 +333,18 @@ fn what_makes_no_sense_is_refused() {
         ),
         (
             json!({"messages": [{"content": "x"}], "availableTools": [3]}),
-            "`availableTools` holds",
+            "`availableTools` must contain",
         ),
         (
             json!({"messages": [{"content": "x"}], "budget": {"money": 1}}),
-            "a budget has no `money`",
+            "a budget has no field `money`",
         ),
     ] {
-        let error = Request::read(&Value::from(wrong)).unwrap_err();
+        let error = LoopRequest::read(&Value::from(wrong)).unwrap_err();
         assert!(error.contains(says), "{error}");
     }
     let whole = json!({"mode": "analyst", "sessionId": "s", "messages": [{"role": "user", "content": "x"}],
         "context": {"a": 1}, "plannerRecommendations": ["b"], "availableTools": [{"name": "m:c"}, "m:*"]});
-    let request = Request::read(&Value::from(whole)).unwrap();
-    assert_eq!(Request::read(&request.to_value()).unwrap(), request);
+    let request = LoopRequest::read(&Value::from(whole)).unwrap();
+    assert_eq!(LoopRequest::read(&request.to_value()).unwrap(), request);
 }

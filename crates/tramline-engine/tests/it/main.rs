@@ -1,4 +1,4 @@
-//! The engine over fakes: random graphs, crashes anywhere, words from outside.
+//! The engine over fakes: random graphs, crashes at any point, external commands.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,32 +6,33 @@
     reason = "a test may fail loudly"
 )]
 
+mod amendments;
+mod answer_and_resume;
+mod append_conflicts;
 mod audit;
 mod authority;
-mod brought_runs;
 mod budgets;
 mod calls;
 mod control;
 mod crashes;
 mod damaged;
 mod debugging;
+mod descendants;
 mod documents;
 mod expiry;
-mod families;
-mod flat;
-mod going_on;
-mod growth;
-mod language;
+mod gate_arguments;
+mod graph_features;
+mod imported_runs;
 mod layers;
 mod learning;
+mod long_runs;
 mod loops;
 mod may_have_happened;
-mod overtaken;
 mod policy;
 mod proposals;
 mod quotas;
 mod retention;
 mod settings;
 mod several_engines;
-mod stale_copy;
+mod stale_cache;
 mod support;

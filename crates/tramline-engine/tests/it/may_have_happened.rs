@@ -1,4 +1,4 @@
-//! Calls that failed after they had left: they may have happened, and are never just made again.
+//! Calls that failed after they were sent: they may have happened, and are never simply repeated.
 
 use crate::support::{dag, done, engine, engine_among, graphs, load};
 use std::sync::Arc;
@@ -6,43 +6,48 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::ids::ToolName;
 use tramline_core::journal::{Answer, Event, Outcome, Pause};
-use tramline_core::workflow::{Action, ERROR_LABEL, Edge, Limits, Node, Retry, Template, Workflow};
+use tramline_core::workflow::{
+    Action, ERROR_LABEL, Edge, Node, RetryPolicy, Template, Workflow, WorkflowLimits,
+};
 use tramline_core::{Str, Value};
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Said, Start};
+use tramline_engine::{DriveOutcome, Engine, PauseAnswer, RunStart};
 
-/// `lost` is carried out and its answer never comes; `away` never leaves; both fail the same way.
+/// `lost` is executed but its answer never arrives; `away` is never sent; both fail in the same
+/// manner.
 fn tools() -> Arc<FakeTools> {
-    let looks = Hints {
+    let looks = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
-    let lost = || Failure::new(FailureKind::Unavailable, "its server was lost").after_leaving();
+    let lost = || Failure::new(FailureKind::Unavailable, "its server was lost").after_sending();
     let tools = FakeTools::new()
-        .tool("t", "lost", Hints::default(), move |_| async move {
+        .tool("t", "lost", ToolHints::default(), move |_| async move {
             Err(lost())
         })
         .tool("t", "looks", looks, move |_| async move { Err(lost()) })
-        .tool("t", "away", Hints::default(), |_| async {
+        .tool("t", "away", ToolHints::default(), |_| async {
             let data = Value::object([("sent", false.into())]);
             let failure = Failure::new(FailureKind::Unavailable, "it could not be started");
             Err(failure.with_data(data))
         })
-        .tool("t", "work", Hints::default(), |given| async move {
+        .tool("t", "work", ToolHints::default(), |given| async move {
             Ok(done(&given))
         })
-        .tool("t", "endless", Hints::default(), |_| std::future::pending());
+        .tool("t", "endless", ToolHints::default(), |_| {
+            std::future::pending()
+        });
     Arc::new(tools)
 }
 
-const TWICE: Retry = Retry {
+const TWICE: RetryPolicy = RetryPolicy {
     max: 2,
     wait_ms: 1,
     backoff: 1.0,
 };
 
-/// One call with retries, and a way for its failure if it has one.
+/// One call with retries, and optionally an error edge.
 fn one(tool: &str, handled: bool) -> Arc<Graph> {
     let arguments = Template::Literal(Value::object::<Str>([]));
     let tool = ToolName::new("t", tool);
@@ -60,25 +65,25 @@ fn one(tool: &str, handled: bool) -> Arc<Graph> {
             Node::new("exit", Action::Exit),
         ],
         edges,
-        limits: Limits {
+        limits: WorkflowLimits {
             active_ms_max: 200,
-            ..Limits::default()
+            ..WorkflowLimits::default()
         },
         ..Workflow::default()
     };
     Arc::new(Graph::build(workflow).unwrap().0)
 }
 
-async fn run(engine: &Engine, graph: Arc<Graph>) -> (tramline_core::ids::RunId, Ended) {
+async fn run(engine: &Engine, graph: Arc<Graph>) -> (tramline_core::ids::RunId, DriveOutcome) {
     let input = Value::object::<Str>([]);
-    let handle = engine.start(Start::new(graph, input)).await.unwrap();
-    (handle.run.clone(), handle.ended().await.unwrap())
+    let handle = engine.start(RunStart::new(graph, input)).await.unwrap();
+    (handle.run.clone(), handle.wait().await.unwrap())
 }
 
-fn failed(ended: Ended) -> Failure {
+fn failed(ended: DriveOutcome) -> Failure {
     match ended {
-        Ended::Finished(Outcome::Failed { failure, .. }) => failure,
-        other => panic!("it did not fail: {other:?}"),
+        DriveOutcome::Finished(Outcome::Failed { failure, .. }) => failure,
+        other => panic!("the run did not fail: {other:?}"),
     }
 }
 
@@ -87,33 +92,37 @@ async fn an_unrepeatable_call_is_asked_about_and_not_retried() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let (id, ended) = run(&engine, one("lost", false)).await;
-    let Ended::Paused(pauses) = ended else {
-        panic!("nobody asked: {ended:?}");
+    let DriveOutcome::Paused(pauses) = ended else {
+        panic!("the run did not pause: {ended:?}");
     };
     let [(seq, Pause::InDoubt { .. })] = pauses.as_slice() else {
         panic!("{pauses:?}");
     };
     assert_eq!(tools.calls().len(), 1);
-    // Whoever takes it over asks the same, and repeats nothing.
+    // Another process that resumes it asks the same, and repeats nothing.
     let other = crate::support::engine(&store.process(), &tools);
-    let ended = other.resume(&id).await.unwrap().ended().await.unwrap();
-    assert!(matches!(ended, Ended::Paused(_)), "{ended:?}");
+    let ended = other.resume(&id).await.unwrap().wait().await.unwrap();
+    assert!(matches!(ended, DriveOutcome::Paused(_)), "{ended:?}");
     let trace = engine.trace(&id).await.unwrap();
     let step = trace.steps.iter().find(|step| step.node == "it").unwrap();
     assert!(step.may_have_happened && step.retried[0].may_have_happened);
     let asked = trace.pauses.last().unwrap();
     assert_eq!(asked.reason.as_deref(), Some("its server was lost"));
 
-    let said = Said {
+    let said = PauseAnswer {
         pause: *seq,
         answer: Answer::Skip { output: 7.into() },
         by: "me".into(),
         why: None,
     };
-    let handle = other.go_on_with(&id, vec![said]).await.unwrap().unwrap();
-    let ended = handle.ended().await.unwrap();
+    let handle = other
+        .answer_and_resume(&id, vec![said])
+        .await
+        .unwrap()
+        .unwrap();
+    let ended = handle.wait().await.unwrap();
     assert!(
-        matches!(ended, Ended::Finished(Outcome::Completed { .. })),
+        matches!(ended, DriveOutcome::Finished(Outcome::Completed { .. })),
         "{ended:?}"
     );
     assert_eq!(tools.calls().len(), 1);
@@ -126,7 +135,7 @@ async fn a_way_for_failures_is_taken() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let (id, ended) = run(&engine, one("lost", true)).await;
-    let Ended::Finished(Outcome::Completed { result }) = ended else {
+    let DriveOutcome::Finished(Outcome::Completed { result }) = ended else {
         panic!("{ended:?}");
     };
     let error = result.get("error").unwrap();
@@ -156,7 +165,7 @@ async fn a_task_that_may_have_happened_is_asked_about() {
         {"id": "b", "tool": "t:work", "arguments": {"task": "b"}, "depends_on": ["a"]}
     ]}"#);
     let (_, ended) = run(&engine, tasks).await;
-    let Ended::Paused(pauses) = ended else {
+    let DriveOutcome::Paused(pauses) = ended else {
         panic!("{ended:?}");
     };
     assert!(matches!(pauses[0].1, Pause::InDoubt { .. }), "{pauses:?}");
@@ -165,7 +174,7 @@ async fn a_task_that_may_have_happened_is_asked_about() {
 
 #[tokio::test]
 async fn a_call_that_the_end_of_its_run_cuts_off_may_have_happened() {
-    // At its limit of time.
+    // At the run's time limit.
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let (id, ended) = run(&engine, one("endless", false)).await;
@@ -177,7 +186,7 @@ async fn a_call_that_the_end_of_its_run_cuts_off_may_have_happened() {
     let trace = engine.trace(&id).await.unwrap();
     assert!(trace.steps.iter().any(|step| step.may_have_happened));
     // By an abort.
-    let start = Start::new(one("endless", false), Value::object::<Str>([]));
+    let start = RunStart::new(one("endless", false), Value::object::<Str>([]));
     let handle = engine.start(start).await.unwrap();
     let id = handle.run.clone();
     let started = |event: &Event| matches!(event, Event::StepStarted { .. });
@@ -188,15 +197,15 @@ async fn a_call_that_the_end_of_its_run_cuts_off_may_have_happened() {
         }
     }
     engine.abort(&id, "me".into(), None).await.unwrap();
-    handle.ended().await.unwrap();
+    handle.wait().await.unwrap();
     let trace = engine.trace(&id).await.unwrap();
     let step = trace.steps.iter().find(|step| step.node == "it").unwrap();
     assert!(step.may_have_happened, "{step:?}");
     assert!(load(&engine, &id).await.run.outcome.is_some());
 }
 
-/// `loses` calls what is lost; `calls` calls that as a workflow, with and without a way for its failure;
-/// `each` calls it for three items, and `kept` keeps the failures of its items.
+/// `loses` calls a tool that is lost; `calls` calls that as a workflow, with and without an error
+/// edge; `each` calls it for three items, and `kept` keeps the failures of its items.
 fn nested() -> Vec<Arc<Graph>> {
     graphs(
         r"- name: loses
@@ -239,14 +248,15 @@ fn in_doubt(pauses: &[(tramline_core::ids::Seq, Pause)]) -> usize {
     pauses.iter().filter(|(_, pause)| doubtful(pause)).count()
 }
 
-/// The child asks, its parent waits for it, and neither calls again, whoever takes them over.
+/// The child pauses, its parent waits for it, and neither repeats the call, whichever process
+/// resumes them.
 #[tokio::test]
 async fn a_call_in_a_called_workflow_is_asked_about_there_and_not_repeated() {
     let (store, tools) = (MemoryStore::new(), tools());
     let graphs = nested();
     let engine = engine_among(&store, &tools, &graphs);
     let (id, ended) = run(&engine, Arc::clone(&graphs[1])).await;
-    let Ended::Paused(pauses) = ended else {
+    let DriveOutcome::Paused(pauses) = ended else {
         panic!("{ended:?}");
     };
     let [(_, Pause::Child { run: child, .. })] = pauses.as_slice() else {
@@ -256,24 +266,28 @@ async fn a_call_in_a_called_workflow_is_asked_about_there_and_not_repeated() {
     assert_eq!(in_doubt(&waits), 1, "{waits:?}");
     let other = engine_among(&store.process(), &tools, &graphs);
     for run in [&id, child] {
-        let ended = other.resume(run).await.unwrap().ended().await.unwrap();
-        assert!(matches!(ended, Ended::Paused(_)), "{ended:?}");
+        let ended = other.resume(run).await.unwrap().wait().await.unwrap();
+        assert!(matches!(ended, DriveOutcome::Paused(_)), "{ended:?}");
     }
     assert_eq!(tools.calls().len(), 1);
-    // What is decided about the child is the parent's result.
-    let said = Said {
+    // The decision about the child is the parent's result.
+    let said = PauseAnswer {
         pause: waits[0].0,
         answer: Answer::Skip { output: 7.into() },
         by: "me".into(),
         why: None,
     };
-    let handle = other.go_on_with(child, vec![said]).await.unwrap().unwrap();
-    handle.ended().await.unwrap();
+    let handle = other
+        .answer_and_resume(child, vec![said])
+        .await
+        .unwrap()
+        .unwrap();
+    handle.wait().await.unwrap();
     let ended = match other.resume(&id).await {
-        Ok(handle) => handle.ended().await.unwrap(),
-        Err(_) => Ended::Finished(load(&other, &id).await.run.outcome.unwrap()),
+        Ok(handle) => handle.wait().await.unwrap(),
+        Err(_) => DriveOutcome::Finished(load(&other, &id).await.run.outcome.unwrap()),
     };
-    let Ended::Finished(Outcome::Completed { result }) = ended else {
+    let DriveOutcome::Finished(Outcome::Completed { result }) = ended else {
         panic!("{ended:?}");
     };
     assert_eq!(result, 7.into());
@@ -286,37 +300,37 @@ async fn every_item_that_may_have_happened_is_asked_about_by_itself() {
     let engine = engine(&store, &tools);
     let graphs = nested();
     let (id, ended) = run(&engine, Arc::clone(&graphs[2])).await;
-    let Ended::Paused(pauses) = ended else {
+    let DriveOutcome::Paused(pauses) = ended else {
         panic!("{ended:?}");
     };
     assert_eq!(in_doubt(&pauses), 3, "{pauses:?}");
     let other = crate::support::engine(&store.process(), &tools);
-    let ended = other.resume(&id).await.unwrap().ended().await.unwrap();
-    assert!(matches!(ended, Ended::Paused(_)), "{ended:?}");
-    assert_eq!(tools.calls().len(), 3, "each item left once");
-    let said = pauses.iter().map(|(seq, _)| Said {
+    let ended = other.resume(&id).await.unwrap().wait().await.unwrap();
+    assert!(matches!(ended, DriveOutcome::Paused(_)), "{ended:?}");
+    assert_eq!(tools.calls().len(), 3, "each item is sent once");
+    let said = pauses.iter().map(|(seq, _)| PauseAnswer {
         pause: *seq,
         answer: Answer::Skip { output: 7.into() },
         by: "me".into(),
         why: None,
     });
-    let handle = other.go_on_with(&id, said.collect()).await.unwrap();
-    let ended = handle.unwrap().ended().await.unwrap();
+    let handle = other.answer_and_resume(&id, said.collect()).await.unwrap();
+    let ended = handle.unwrap().wait().await.unwrap();
     assert!(
-        matches!(ended, Ended::Finished(Outcome::Completed { .. })),
+        matches!(ended, DriveOutcome::Finished(Outcome::Completed { .. })),
         "{ended:?}"
     );
     assert_eq!(tools.calls().len(), 3);
 }
 
-/// Where the document keeps the failures of items, they say that they may have happened.
+/// If the document keeps the failures of items, these say that the call may have happened.
 #[tokio::test]
 async fn kept_failures_of_items_carry_that_they_may_have_happened() {
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
     let (id, ended) = run(&engine, Arc::clone(&nested()[3])).await;
     assert!(
-        matches!(ended, Ended::Finished(Outcome::Completed { .. })),
+        matches!(ended, DriveOutcome::Finished(Outcome::Completed { .. })),
         "{ended:?}"
     );
     let trace = engine.trace(&id).await.unwrap();

@@ -1,5 +1,5 @@
-//! Every approval records the call that it is about, and that call is the one that is made; a person
-//! can change its arguments, within the schema, the policy and what is secret.
+//! Every approval records the call that it is about, and exactly that call is made; a person can
+//! edit its arguments, within the schema, the policy and the secrets.
 
 use crate::support::graphs;
 use std::sync::Arc;
@@ -7,29 +7,29 @@ use tramline_core::authority::AnswerChannel;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq, ToolName};
 use tramline_core::journal::{Answer, Event, Outcome, Pause, ProposedCall};
-use tramline_core::question::{self, Extent};
+use tramline_core::pause_view::{self, Extent};
 use tramline_core::trace::Trace;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Hints, Store};
-use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore};
+use tramline_engine::seams::{Store, ToolHints};
+use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{
-    At, Branch, Ended, Engine, Fault, Options, Pattern, Policy, Respondent, Said, Scratch,
-    Settings, Start,
+    DriveOutcome, Engine, EngineOptions, Fault, ForkRequest, JournalPoint, PauseAnswer,
+    ReplayStore, Respondent, RunStart, Settings, ToolPattern, ToolPolicy,
 };
 
 const SCHEMA: &str = r#"{"type": "object", "properties": {"amount": {"type": "number", "maximum": 100},
     "to": {"type": "string"}, "key": {"type": "string", "minLength": 30}}, "additionalProperties": false}"#;
 
-/// `pay` may not be repeated and destroys; `look` changes nothing.
+/// `pay` is destructive and not repeatable; `look` is read-only.
 fn tools() -> Arc<FakeTools> {
-    let pays = Hints {
+    let pays = ToolHints {
         read_only: Some(false),
         destructive: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
-    let safe = Hints {
+    let safe = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let tools = FakeTools::new()
         .tool("t", "pay", pays, |arguments| async { Ok(arguments) })
@@ -54,7 +54,7 @@ fn workflow(nodes: &str) -> Arc<Graph> {
     graphs(&text).remove(0)
 }
 
-/// A payment that somebody must agree to.
+/// A payment that needs approval.
 fn payment(args: &str) -> Arc<Graph> {
     workflow(&format!(
         "    - {{id: pay, type: mcp, server: t, tool: pay, approval: it costs money, args: {args}, next: exit}}"
@@ -65,19 +65,19 @@ struct Rig {
     store: MemoryStore,
     tools: Arc<FakeTools>,
     engine: Engine,
-    options: Options,
+    options: EngineOptions,
 }
 
 impl Rig {
-    fn new(policy: Policy) -> Self {
+    fn new(policy: ToolPolicy) -> Self {
         let (store, tools) = (MemoryStore::new(), tools());
         let kept = Arc::new(store.clone()) as Arc<dyn Store>;
-        let settings = Settings::new(kept, Arc::new(FakeSealer(7)), []).unwrap();
-        let options = Options {
+        let settings = Settings::new(kept, Arc::new(FakeCipher(7)), []).unwrap();
+        let options = EngineOptions {
             policy,
             settings: Some(settings),
-            scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new()) as _))),
-            ..Options::default()
+            replay_store: Some(ReplayStore::new(|| Ok(Arc::new(MemoryStore::new()) as _))),
+            ..EngineOptions::default()
         };
         let engine = Engine::new(
             Arc::new(store.clone()),
@@ -104,11 +104,11 @@ impl Rig {
 
     /// Starts a run, which pauses.
     async fn paused(&self, graph: &Arc<Graph>) -> (RunId, Vec<(Seq, Pause)>) {
-        let start = Start::new(Arc::clone(graph), Value::object::<Str>([]));
+        let start = RunStart::new(Arc::clone(graph), Value::object::<Str>([]));
         let handle = self.engine.start(start).await.unwrap();
         let run = handle.run.clone();
-        match handle.ended().await.unwrap() {
-            Ended::Paused(pauses) => (run, pauses),
+        match handle.wait().await.unwrap() {
+            DriveOutcome::Paused(pauses) => (run, pauses),
             other => panic!("{other:?}"),
         }
     }
@@ -129,15 +129,20 @@ fn person() -> Respondent {
     Respondent::new("ada", AnswerChannel::CommandLine)
 }
 
-async fn answered(engine: &Engine, run: &RunId, seq: Seq, answer: Answer) -> Result<Ended, Fault> {
-    let said = Said {
+async fn answered(
+    engine: &Engine,
+    run: &RunId,
+    seq: Seq,
+    answer: Answer,
+) -> Result<DriveOutcome, Fault> {
+    let said = PauseAnswer {
         pause: seq,
         answer,
         by: person(),
         why: None,
     };
-    let handle = engine.go_on_with(run, vec![said]).await?;
-    handle.unwrap().heard().await?.ended().await
+    let handle = engine.answer_and_resume(run, vec![said]).await?;
+    handle.unwrap().answers_recorded().await?.wait().await
 }
 
 fn json(text: &str) -> Value {
@@ -146,10 +151,10 @@ fn json(text: &str) -> Value {
 
 #[tokio::test]
 async fn what_is_approved_is_what_is_called() {
-    // An expression that gives something else whenever it is evaluated.
+    // An expression with another result at each evaluation.
     let graph = payment("{amount: $.look.amount, to: \"$string($random())\"}");
     for elsewhere in [false, true] {
-        let rig = Rig::new(Policy::default());
+        let rig = Rig::new(ToolPolicy::default());
         let (run, pauses) = rig.paused(&graph).await;
         let call = proposed(&pauses[0]);
         assert_eq!(call.tool, ToolName::new("t", "pay"));
@@ -163,7 +168,7 @@ async fn what_is_approved_is_what_is_called() {
         let ended = answered(&engine, &run, pauses[0].0, Answer::Proceed).await;
         assert!(matches!(
             ended,
-            Ok(Ended::Finished(Outcome::Completed { .. }))
+            Ok(DriveOutcome::Finished(Outcome::Completed { .. }))
         ));
         assert_eq!(rig.paid(), std::slice::from_ref(&call.arguments));
     }
@@ -171,8 +176,8 @@ async fn what_is_approved_is_what_is_called() {
 
 #[tokio::test]
 async fn every_source_of_an_approval_shows_the_call() {
-    let asks = Policy {
-        ask: vec![Pattern::parse("t:pay").unwrap()],
+    let asks = ToolPolicy {
+        ask: vec![ToolPattern::parse("t:pay").unwrap()],
         deny: Vec::new(),
     };
     let plain = workflow(
@@ -183,9 +188,9 @@ async fn every_source_of_an_approval_shows_the_call() {
     let cautious = Arc::new(Graph::build(Arc::new(cautious)).unwrap().0);
     for (policy, graph, source) in [
         (asks, &plain, "policy"),
-        (Policy::default(), &cautious, "destructive"),
+        (ToolPolicy::default(), &cautious, "destructive"),
         (
-            Policy::default(),
+            ToolPolicy::default(),
             &payment("{amount: $.look.amount}"),
             "document",
         ),
@@ -198,8 +203,12 @@ async fn every_source_of_an_approval_shows_the_call() {
             "{source}"
         );
         let loaded = rig.engine.load(&run).await.unwrap();
-        let asked = rig.engine.questions(&loaded).await.remove(0);
-        let at = |place: &str| question::at(&asked, place).cloned().unwrap_or_default();
+        let asked = rig.engine.pause_details(&loaded).await.remove(0);
+        let at = |place: &str| {
+            pause_view::value_at(&asked, place)
+                .cloned()
+                .unwrap_or_default()
+        };
         assert_eq!(at("/source"), source.into());
         assert_eq!(at("/call/tool"), "t:pay".into());
         assert_eq!(at("/call/server"), "t".into());
@@ -209,7 +218,7 @@ async fn every_source_of_an_approval_shows_the_call() {
         assert_eq!(at("/requested/workflow"), "w".into());
         assert_eq!(at("/done/latest/0/tool"), "t:look".into());
         assert_eq!(at("/done/latest/0/status"), "succeeded".into());
-        let said = question::lines(&asked).join("\n");
+        let said = pause_view::detail_lines(&asked).join("\n");
         for part in ["tool: t:pay", "amount: 5", "destructive", "✓ look  t:look"] {
             assert!(said.contains(part), "{part}: {said}");
         }
@@ -222,19 +231,19 @@ async fn a_call_in_doubt_is_shown() {
         "    - {id: pay, type: mcp, server: t, tool: pay, args: {amount: $.look.amount}, next: exit}",
     );
     let mut shown = 0;
-    // Wherever the first process dies.
+    // Wherever the first process crashes.
     for appends in 1..10 {
-        let rig = Rig::new(Policy::default());
+        let rig = Rig::new(ToolPolicy::default());
         rig.store.crash_after(appends);
-        let start = Start::new(Arc::clone(&graph), Value::object::<Str>([]));
+        let start = RunStart::new(Arc::clone(&graph), Value::object::<Str>([]));
         let handle = rig.engine.start(start).await.unwrap();
         let run = handle.run.clone();
-        let _ = handle.ended().await;
+        let _ = handle.wait().await;
         let other = rig.other();
         let Ok(again) = other.resume(&run).await else {
             break;
         };
-        let Ended::Paused(pauses) = again.ended().await.unwrap() else {
+        let DriveOutcome::Paused(pauses) = again.wait().await.unwrap() else {
             continue;
         };
         assert!(matches!(pauses[0].1, Pause::InDoubt { .. }));
@@ -248,22 +257,22 @@ async fn a_call_in_doubt_is_shown() {
 
 #[tokio::test]
 async fn a_call_that_a_fork_would_repeat_is_shown_and_made_as_shown() {
-    let rig = Rig::new(Policy::default());
+    let rig = Rig::new(ToolPolicy::default());
     let graph = workflow(
         "    - {id: pay, type: mcp, server: t, tool: pay, args: {amount: $.look.amount, to: \"$string($random())\"}, next: exit}",
     );
-    let start = Start::new(graph, Value::object::<Str>([]));
+    let start = RunStart::new(graph, Value::object::<Str>([]));
     let handle = rig.engine.start(start).await.unwrap();
     let run = handle.run.clone();
-    handle.ended().await.unwrap();
+    handle.wait().await.unwrap();
     let branched = rig
         .engine
-        .fork(&run, Branch::at(At::Step(2)))
+        .fork(&run, ForkRequest::at(JournalPoint::Step(2)))
         .await
         .unwrap();
     let fork = branched.handle.run.clone();
-    let Ended::Paused(pauses) = branched.handle.ended().await.unwrap() else {
-        panic!("nobody asked")
+    let DriveOutcome::Paused(pauses) = branched.handle.wait().await.unwrap() else {
+        panic!("the run did not pause")
     };
     assert!(matches!(pauses[0].1, Pause::Effect { .. }));
     let shown = proposed(&pauses[0]).arguments.clone();
@@ -279,20 +288,26 @@ async fn a_batch_is_shown_by_number_and_sample_and_called_as_shown() {
         "    - {id: pay, type: mcp, server: t, tool: pay, approval: yes please, map: {over: \"$append([1..19], 20)\"}, \
          args: {amount: $item, to: \"$string($random())\"}, next: exit}",
     );
-    let rig = Rig::new(Policy::default());
+    let rig = Rig::new(ToolPolicy::default());
     let (run, pauses) = rig.paused(&graph).await;
     let batch = proposed(&pauses[0]).batch.clone().unwrap();
     assert_eq!((batch.count(), batch.arguments.len()), (20, 20));
-    let shown = question::call(&pauses[0].1, Extent::Bounded).unwrap();
-    assert_eq!(question::at(&shown, "/items/count"), Some(&20.into()));
-    let calls = question::at(&shown, "/items/calls").and_then(Value::as_array);
+    let shown = pause_view::call_value(&pauses[0].1, Extent::Bounded).unwrap();
+    assert_eq!(
+        pause_view::value_at(&shown, "/items/count"),
+        Some(&20.into())
+    );
+    let calls = pause_view::value_at(&shown, "/items/calls").and_then(Value::as_array);
     assert_eq!(calls.map(<[Value]>::len), Some(5));
-    assert_eq!(question::at(&shown, "/editable"), Some(&false.into()));
+    assert_eq!(
+        pause_view::value_at(&shown, "/editable"),
+        Some(&false.into())
+    );
     let edit = Answer::ProceedWith {
         arguments: json(r#"{"amount":1}"#),
     };
     let refused = answered(&rig.engine, &run, pauses[0].0, edit).await;
-    let Err(Fault::Refused(says)) = refused else {
+    let Err(Fault::Rejected(says)) = refused else {
         panic!("{refused:?}")
     };
     assert!(says.contains("one for each item"), "{says}");
@@ -320,7 +335,7 @@ async fn two_visits_of_a_node_are_asked_about_one_by_one_with_their_own_calls() 
     - {id: exit, type: exit}",
     )
     .remove(0);
-    let rig = Rig::new(Policy::default());
+    let rig = Rig::new(ToolPolicy::default());
     let (run, mut pauses) = rig.paused(&graph).await;
     for amount in 1..=2 {
         assert_eq!(
@@ -328,8 +343,8 @@ async fn two_visits_of_a_node_are_asked_about_one_by_one_with_their_own_calls() 
             Some(&amount.into())
         );
         match answered(&rig.engine, &run, pauses[0].0, Answer::Proceed).await {
-            Ok(Ended::Paused(next)) => pauses = next,
-            Ok(Ended::Finished(_)) => assert_eq!(amount, 2),
+            Ok(DriveOutcome::Paused(next)) => pauses = next,
+            Ok(DriveOutcome::Finished(_)) => assert_eq!(amount, 2),
             other => panic!("{other:?}"),
         }
     }
@@ -342,40 +357,29 @@ async fn two_visits_of_a_node_are_asked_about_one_by_one_with_their_own_calls() 
 #[tokio::test]
 async fn what_cannot_be_called_is_not_asked_about() {
     let graph = payment("{amount: $.look.amount.$error('no')}");
-    let rig = Rig::new(Policy::default());
-    let start = Start::new(graph, Value::object::<Str>([]));
-    let ended = rig
-        .engine
-        .start(start)
-        .await
-        .unwrap()
-        .ended()
-        .await
-        .unwrap();
-    let Ended::Finished(Outcome::Failed { failure, .. }) = ended else {
+    let rig = Rig::new(ToolPolicy::default());
+    let start = RunStart::new(graph, Value::object::<Str>([]));
+    let ended = rig.engine.start(start).await.unwrap().wait().await.unwrap();
+    let DriveOutcome::Finished(Outcome::Failed { failure, .. }) = ended else {
         panic!("{ended:?}")
     };
     assert!(failure.message.contains("pay"), "{failure}");
-    let denied = Policy {
+    let denied = ToolPolicy {
         ask: Vec::new(),
-        deny: vec![Pattern::parse("t:pay").unwrap()],
+        deny: vec![ToolPattern::parse("t:pay").unwrap()],
     };
     let rig = Rig::new(denied);
-    let start = Start::new(payment("{amount: 1}"), Value::object::<Str>([]));
-    let ended = rig
-        .engine
-        .start(start)
-        .await
-        .unwrap()
-        .ended()
-        .await
-        .unwrap();
-    assert!(matches!(ended, Ended::Finished(Outcome::Failed { .. })));
+    let start = RunStart::new(payment("{amount: 1}"), Value::object::<Str>([]));
+    let ended = rig.engine.start(start).await.unwrap().wait().await.unwrap();
+    assert!(matches!(
+        ended,
+        DriveOutcome::Finished(Outcome::Failed { .. })
+    ));
 }
 
 #[tokio::test]
 async fn a_person_edits_arguments_and_everybody_can_see_it() {
-    let rig = Rig::new(Policy::default());
+    let rig = Rig::new(ToolPolicy::default());
     let (run, pauses) = rig
         .paused(&payment("{amount: $.look.amount, to: bob}"))
         .await;
@@ -386,7 +390,7 @@ async fn a_person_edits_arguments_and_everybody_can_see_it() {
     let ended = answered(&rig.other(), &run, pauses[0].0, answer).await;
     assert!(matches!(
         ended,
-        Ok(Ended::Finished(Outcome::Completed { .. }))
+        Ok(DriveOutcome::Finished(Outcome::Completed { .. }))
     ));
     assert_eq!(rig.paid(), std::slice::from_ref(&edited));
     let loaded = rig.engine.load(&run).await.unwrap();
@@ -401,20 +405,20 @@ async fn a_person_edits_arguments_and_everybody_can_see_it() {
     );
     let trace = Trace::of(&run, &loaded.run.graph, &loaded.entries);
     let asked = &trace.pauses[0];
-    let before = question::at(asked.call.as_ref().unwrap(), "/arguments/to");
+    let before = pause_view::value_at(asked.call.as_ref().unwrap(), "/arguments/to");
     assert_eq!(
         (before, asked.answer),
         (Some(&"bob".into()), Some("proceed"))
     );
     assert_eq!(asked.edited_arguments, Some(edited));
-    // Done again from its record, it takes the same way.
+    // A replay from its journal takes the same path.
     let again = rig.engine.replay(&run, None).await.unwrap();
     assert!(again.unanswered.is_empty() && again.unused.is_empty());
 }
 
 #[tokio::test]
 async fn edited_arguments_are_checked_like_any() {
-    let rig = Rig::new(Policy::default());
+    let rig = Rig::new(ToolPolicy::default());
     rig.settings()
         .set("KEY", "tok-1234567890", true)
         .await
@@ -422,19 +426,25 @@ async fn edited_arguments_are_checked_like_any() {
     let graph = payment("{amount: 5, key: '${settings.KEY}'}");
     let (run, pauses) = rig.paused(&graph).await;
     let seq = pauses[0].0;
-    let shown = question::call(&pauses[0].1, Extent::Bounded).unwrap();
-    assert_eq!(question::at(&shown, "/fixed/0"), Some(&"/key".into()));
+    let shown = pause_view::call_value(&pauses[0].1, Extent::Bounded).unwrap();
+    assert_eq!(
+        pause_view::value_at(&shown, "/fixed/0"),
+        Some(&"/key".into())
+    );
     for (arguments, part) in [
         ("{\"amount\":500,\"key\":\"${settings.KEY}\"}", "100"),
         (
             "{\"amount\":5,\"more\":1,\"key\":\"${settings.KEY}\"}",
             "more",
         ),
-        ("{\"amount\":5,\"key\":\"mine\"}", "`/key` holds a secret"),
-        ("{\"amount\":5}", "`/key` holds a secret"),
+        (
+            "{\"amount\":5,\"key\":\"mine\"}",
+            "`/key` contains a secret",
+        ),
+        ("{\"amount\":5}", "`/key` contains a secret"),
         (
             "{\"amount\":5,\"to\":\"${settings.KEY}\",\"key\":\"${settings.KEY}\"}",
-            "`/to` names a secret",
+            "`/to` refers to a secret",
         ),
         (
             "{\"amount\":5,\"to\":\"tok-1234567890\",\"key\":\"${settings.KEY}\"}",
@@ -445,14 +455,15 @@ async fn edited_arguments_are_checked_like_any() {
         let arguments = json(arguments);
         let answer = Answer::ProceedWith { arguments };
         let refused = answered(&rig.engine, &run, seq, answer).await;
-        let Err(Fault::Refused(says)) = &refused else {
+        let Err(Fault::Rejected(says)) = &refused else {
             panic!("{part}: {refused:?}")
         };
         assert!(says.contains(part), "{part}: {says}");
         assert!(!says.contains("tok-1234567890"), "{says}");
     }
     assert_eq!(rig.paid(), []);
-    // The same arguments are a plain yes, and what stands for a secret need not fit the schema.
+    // Unchanged arguments are a plain approval, and a placeholder for a secret need not match the
+    // schema.
     let arguments = json("{\"amount\":6,\"key\":\"${settings.KEY}\"}");
     let answer = Answer::ProceedWith { arguments };
     answered(&rig.engine, &run, seq, answer).await.unwrap();
@@ -465,7 +476,7 @@ async fn edited_arguments_are_checked_like_any() {
 
 #[tokio::test]
 async fn only_people_edit() {
-    let rig = Rig::new(Policy::default());
+    let rig = Rig::new(ToolPolicy::default());
     let (run, pauses) = rig.paused(&payment("{amount: 5}")).await;
     let asked = Checkpoint {
         run: run.clone(),
@@ -479,7 +490,7 @@ async fn only_people_edit() {
         let loaded = rig.engine.load(&run).await.unwrap();
         let refused = rig
             .engine
-            .may_not_answer(&loaded.run, asked.seq, &answer, &by);
+            .answer_denial(&loaded.run, asked.seq, &answer, &by);
         assert_eq!(refused.is_some(), channel.is_relayed(), "{channel:?}");
         if channel.is_relayed() {
             let refused = rig.engine.answer(&asked, answer, by, None).await;
@@ -495,16 +506,19 @@ async fn only_people_edit() {
 #[tokio::test]
 async fn long_arguments_are_cut_where_they_are_shown_and_called_whole() {
     let long = "x".repeat(100_000);
-    let rig = Rig::new(Policy::default());
+    let rig = Rig::new(ToolPolicy::default());
     let (run, pauses) = rig
         .paused(&payment("{amount: 5, to: \"$pad('', 100000, 'x')\"}"))
         .await;
-    let bounded = question::call(&pauses[0].1, Extent::Bounded).unwrap();
+    let bounded = pause_view::call_value(&pauses[0].1, Extent::Bounded).unwrap();
     assert!(bounded.to_json().len() < 20_000);
-    assert_eq!(question::at(&bounded, "/cut/0"), Some(&"/to".into()));
-    let whole = question::call(&pauses[0].1, Extent::Whole).unwrap();
     assert_eq!(
-        question::at(&whole, "/arguments/to"),
+        pause_view::value_at(&bounded, "/cut/0"),
+        Some(&"/to".into())
+    );
+    let whole = pause_view::call_value(&pauses[0].1, Extent::Whole).unwrap();
+    assert_eq!(
+        pause_view::value_at(&whole, "/arguments/to"),
         Some(&long.as_str().into())
     );
     answered(&rig.engine, &run, pauses[0].0, Answer::Proceed)
@@ -513,16 +527,16 @@ async fn long_arguments_are_cut_where_they_are_shown_and_called_whole() {
     assert_eq!(rig.paid()[0].get("to"), Some(&long.into()));
 }
 
-/// A process with a stricter policy than the one that asked: an edit does not get round it.
+/// A process with a stricter policy than the one that paused: an edit does not bypass it.
 #[tokio::test]
 async fn an_edit_is_refused_where_the_policy_denies_the_tool() {
-    let rig = Rig::new(Policy::default());
+    let rig = Rig::new(ToolPolicy::default());
     let graph = payment("{amount: 5}");
     let (run, pauses) = rig.paused(&graph).await;
     let mut options = rig.options.clone();
-    options.policy = Policy {
+    options.policy = ToolPolicy {
         deny: vec!["t:pay".parse().unwrap()],
-        ..Policy::default()
+        ..ToolPolicy::default()
     };
     let store = Arc::new(rig.store.process());
     let strict = Engine::new(store, Arc::clone(&rig.tools) as _, options);
@@ -536,7 +550,7 @@ async fn an_edit_is_refused_where_the_policy_denies_the_tool() {
         refused.to_string().contains("policy denies t:pay"),
         "{refused}"
     );
-    let notes = strict.notes(0, Some(&run)).await.unwrap();
+    let notes = strict.audit_notes(0, Some(&run)).await.unwrap();
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!(notes[0]["result"], "refused");
     assert_eq!(rig.paid(), Vec::<Value>::new());

@@ -1,4 +1,4 @@
-//! Room for runs, rates of calls, and calls that are made again when a server was away.
+//! Quotas for runs, rate limits of calls, and retries after a server was unavailable.
 
 use crate::support::{Tasks, dag, engine, tools};
 use std::sync::Arc;
@@ -10,11 +10,13 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::ToolName;
 use tramline_core::journal::Outcome;
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Call, Hints, Tools};
+use tramline_engine::seams::{ToolCallRequest, ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore, tools_contract};
-use tramline_engine::{Ended, Engine, Fault, Options, Pattern, Quota, Rate, Start, Throttle};
+use tramline_engine::{
+    DriveOutcome, Engine, EngineOptions, Fault, Quota, RateLimit, RunStart, Throttle, ToolPattern,
+};
 
-/// Longer than counts are kept, on any machine.
+/// Longer than a count is valid, on any machine.
 const SOON: Duration = Duration::from_secs(20);
 
 fn tasks() -> Arc<Graph> {
@@ -27,9 +29,9 @@ fn tasks() -> Arc<Graph> {
 }
 
 fn slow() -> Arc<FakeTools> {
-    let looks = Hints {
+    let looks = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let look = |_| async { Ok(Value::Null) };
     let tools = FakeTools::new().tool("t", "look", looks, look);
@@ -37,9 +39,9 @@ fn slow() -> Arc<FakeTools> {
 }
 
 fn bounded(tools: Arc<FakeTools>, quota: Quota) -> Engine {
-    let options = Options {
+    let options = EngineOptions {
         quota,
-        ..Options::default()
+        ..EngineOptions::default()
     };
     Engine::new(Arc::new(MemoryStore::new()), tools, options)
 }
@@ -52,10 +54,10 @@ async fn no_more_runs_are_open_than_there_is_room_for() {
         ..Quota::default()
     };
     let engine = bounded(slow(), quota);
-    let begin = || engine.start(Start::new(tasks(), Value::Null));
+    let begin = || engine.start(RunStart::new(tasks(), Value::Null));
     let mut handles = Vec::new();
     let mut refused = 0;
-    // All at once, so that none of them is in the store when the next one asks.
+    // All at once, so that none of them is in the store when the next one starts.
     for begun in futures_util::future::join_all((0..10).map(|_| begin())).await {
         match begun {
             Ok(handle) => handles.push(handle),
@@ -68,9 +70,9 @@ async fn no_more_runs_are_open_than_there_is_room_for() {
     }
     assert_eq!((handles.len(), refused), (3, 7));
     for handle in handles {
-        handle.ended().await.unwrap();
+        handle.wait().await.unwrap();
     }
-    // What is open is counted now and then; soon there is room again.
+    // Open runs are counted now and then; soon another one is allowed.
     let room = async {
         loop {
             match begin().await {
@@ -81,7 +83,7 @@ async fn no_more_runs_are_open_than_there_is_room_for() {
         }
     };
     let begun = tokio::time::timeout(SOON, room).await.unwrap();
-    begun.ended().await.unwrap();
+    begun.wait().await.unwrap();
 }
 
 #[tokio::test]
@@ -92,12 +94,12 @@ async fn no_run_begins_when_the_journals_are_full() {
         ..Quota::default()
     };
     let engine = bounded(tools(), quota);
-    let begin = || engine.start(Start::new(tasks(), Value::Null));
-    // What there is is counted now and then; soon there is no room.
+    let begin = || engine.start(RunStart::new(tasks(), Value::Null));
+    // Usage is counted now and then; soon no more runs are allowed.
     let full = async {
         loop {
             match begin().await {
-                Ok(handle) => drop(handle.ended().await.unwrap()),
+                Ok(handle) => drop(handle.wait().await.unwrap()),
                 Err(Fault::Quota(why)) => return why,
                 Err(fault) => panic!("{fault}"),
             }
@@ -108,17 +110,17 @@ async fn no_run_begins_when_the_journals_are_full() {
 }
 
 fn throttled(per_minute: u32) -> (Arc<FakeTools>, Throttle) {
-    let tools = Arc::new(FakeTools::usual("s"));
-    let rate = Rate {
-        pattern: Pattern::parse("s:e*").unwrap(),
+    let tools = Arc::new(FakeTools::contract_tools("s"));
+    let rate = RateLimit {
+        pattern: ToolPattern::parse("s:e*").unwrap(),
         per_minute,
     };
     let throttle = Throttle::new(Arc::clone(&tools) as _, vec![rate]);
     (tools, throttle)
 }
 
-fn call(tool: &str, key: &str, timeout: Duration) -> Call {
-    Call {
+fn call(tool: &str, key: &str, timeout: Duration) -> ToolCallRequest {
+    ToolCallRequest {
         tool: ToolName::new("s", tool),
         arguments: Value::object::<Str>([]),
         key: key.into(),
@@ -171,8 +173,8 @@ async fn a_throttle_keeps_the_contract_of_tools() {
     tools_contract(Arc::new(throttle), "s").await;
 }
 
-/// A task of a DAG whose server is away so many times.
-async fn away(times: u32, hints: Hints, kind: FailureKind) -> (usize, Value) {
+/// A task of a DAG whose server is unavailable this many times.
+async fn away(times: u32, hints: ToolHints, kind: FailureKind) -> (usize, Value) {
     let left = Arc::new(AtomicU32::new(times));
     let tools = FakeTools::new().tool("t", "act", hints, move |_| {
         let left = Arc::clone(&left);
@@ -189,9 +191,9 @@ async fn away(times: u32, hints: Hints, kind: FailureKind) -> (usize, Value) {
     let tools = Arc::new(tools);
     let graph = dag(r#"{"tasks": [{"id": "a", "tool": "t:act"}]}"#);
     let engine = engine(&MemoryStore::new(), &tools);
-    let begun = Start::new(graph, Value::object::<Str>([]));
-    let ended = engine.start(begun).await.unwrap().ended().await.unwrap();
-    let Ended::Finished(Outcome::Completed { result }) = ended else {
+    let begun = RunStart::new(graph, Value::object::<Str>([]));
+    let ended = engine.start(begun).await.unwrap().wait().await.unwrap();
+    let DriveOutcome::Finished(Outcome::Completed { result }) = ended else {
         panic!("{ended:?}")
     };
     (tools.calls().len(), result)
@@ -199,16 +201,16 @@ async fn away(times: u32, hints: Hints, kind: FailureKind) -> (usize, Value) {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_is_tried_again_three_times_if_that_is_harmless() {
-    let looks = Hints {
+    let looks = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
-    let acts = Hints::default();
+    let acts = ToolHints::default();
     let (calls, result) = away(3, looks, FailureKind::Unavailable).await;
     assert_eq!((calls, result.get("a")), (4, Some(&"here".into())));
     let (calls, result) = away(9, looks, FailureKind::Timeout).await;
     assert_eq!((calls, result.get("a")), (4, None));
-    // What may have happened is not repeated, and what the tool itself said is no fault of the way.
+    // A call in doubt is not repeated, and a failure of the tool itself is not a transport failure.
     for (hints, kind) in [
         (acts, FailureKind::Unavailable),
         (acts, FailureKind::Timeout),

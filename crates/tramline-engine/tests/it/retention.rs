@@ -1,4 +1,4 @@
-//! Retention: what is over goes by age and for room, called runs with their callers.
+//! Retention: ended runs are removed by age and size, child runs with their parents.
 
 use crate::support::{engine, engine_among, graphs, tools};
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use tramline_core::journal::Answer;
 use tramline_core::{Str, Value};
 use tramline_engine::seams::{Claim, RunFilter};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Ended, Engine, Retention, Start};
+use tramline_engine::{DriveOutcome, Engine, Retention, RunStart};
 
-/// `plain` only calls, `ask` asks first, `outer` and `patient` call one of them.
+/// `plain` only calls, `ask` pauses first, `outer` and `patient` call one of them.
 fn workflows() -> Vec<Arc<Graph>> {
     let mut text = String::new();
     for (name, node) in [
@@ -37,10 +37,10 @@ fn workflows() -> Vec<Arc<Graph>> {
     graphs(&text)
 }
 
-async fn run(engine: &Engine, graph: &Arc<Graph>) -> (RunId, Ended) {
-    let start = Start::new(Arc::clone(graph), Value::object::<Str>([]));
+async fn run(engine: &Engine, graph: &Arc<Graph>) -> (RunId, DriveOutcome) {
+    let start = RunStart::new(Arc::clone(graph), Value::object::<Str>([]));
     let handle = engine.start(start).await.unwrap();
-    (handle.run.clone(), handle.ended().await.unwrap())
+    (handle.run.clone(), handle.wait().await.unwrap())
 }
 
 async fn kept(engine: &Engine) -> Vec<RunId> {
@@ -53,7 +53,7 @@ const ALL_OLD: Retention = Retention {
     bytes_max: None,
 };
 
-/// Lets the clock go on, so that what is over is older than now.
+/// Lets the clock advance, so that ended runs are older than now.
 fn tick() {
     let now = tramline_engine::clock::now_ms();
     while tramline_engine::clock::now_ms() <= now + 1 {
@@ -72,7 +72,7 @@ async fn the_oldest_go_for_room_and_a_dry_run_takes_nothing() {
     }
     let bytes = engine.store().usage().await.unwrap().bytes;
     let one = engine.store().row(&runs[0]).await.unwrap().unwrap().bytes;
-    // Room for two of them and the workflow that they share.
+    // Space for two of them and the workflow that they share.
     let keep = Retention {
         age_ms_max: None,
         bytes_max: Some(bytes - 3 * one + 100),
@@ -110,10 +110,10 @@ async fn called_runs_go_with_their_callers_and_what_waits_stays() {
     let all = workflows();
     let engine = engine_among(&store, &tools, &all);
     let (outer, ended) = run(&engine, &all[2]).await;
-    assert!(matches!(ended, Ended::Finished(_)));
+    assert!(matches!(ended, DriveOutcome::Finished(_)));
     let (patient, ended) = run(&engine, &all[3]).await;
-    let Ended::Paused(pauses) = ended else {
-        panic!("nobody asked");
+    let DriveOutcome::Paused(pauses) = ended else {
+        panic!("the run did not pause");
     };
     tick();
     assert_eq!(kept(&engine).await.len(), 4);
@@ -126,9 +126,9 @@ async fn called_runs_go_with_their_callers_and_what_waits_stays() {
         "a paused run and what it waits for"
     );
     assert!(engine.prune(ALL_OLD, false).await.unwrap().runs.is_empty());
-    // The called run alone is over when its caller is not; it stays with it.
+    // The child has ended but its parent has not; it is kept with the parent.
     let tramline_core::journal::Pause::Child { run: child, .. } = &pauses[0].1 else {
-        panic!("it waits for another");
+        panic!("the run waits for a child");
     };
     let asked = engine.load(child).await.unwrap().run;
     let seq = *asked.pauses.keys().next().unwrap();
@@ -140,10 +140,10 @@ async fn called_runs_go_with_their_callers_and_what_waits_stays() {
         .answer(&asked, Answer::Reject, "me".into(), None)
         .await;
     answered.unwrap();
-    engine.resume(child).await.unwrap().ended().await.unwrap();
+    engine.resume(child).await.unwrap().wait().await.unwrap();
     let status = |run: &RunId| {
         let (store, run) = (Arc::clone(engine.store()), run.clone());
-        async move { store.row(&run).await.unwrap().unwrap().head.status }
+        async move { store.row(&run).await.unwrap().unwrap().index_row.status }
     };
     while !status(&patient).await.is_over() {
         let pruned = engine.prune(ALL_OLD, false).await.unwrap();

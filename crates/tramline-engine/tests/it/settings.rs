@@ -7,10 +7,12 @@ use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::graph::Graph;
 use tramline_core::journal::{Outcome, StoredDocument};
 use tramline_core::trace::Trace;
-use tramline_engine::seams::{Callable, Hints, Store};
-use tramline_engine::settings::{NotHidden, Setter, Source, VALUE_BYTES_MAX};
-use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore, sealer_contract};
-use tramline_engine::{Ended, Engine, Options, Scratch, Settings, Shelf, Start};
+use tramline_engine::seams::{Callable, Store, ToolHints};
+use tramline_engine::settings::{NotRedacted, Setter, SettingSource, VALUE_BYTES_MAX};
+use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore, cipher_contract};
+use tramline_engine::{
+    DriveOutcome, Engine, EngineOptions, ReplayStore, RunStart, Settings, WorkflowMap,
+};
 
 const SECRET: &str = "tok/en+\"äö\" 123456";
 
@@ -19,17 +21,17 @@ fn settings(store: &Arc<MemoryStore>, key: u8, variables: &[(&str, &str)]) -> Se
     let store = Arc::clone(store) as Arc<dyn Store>;
     Settings::new(
         store,
-        Arc::new(FakeSealer(key)),
+        Arc::new(FakeCipher(key)),
         variables.iter().map(owned),
     )
     .unwrap()
 }
 
-/// `echo` gives its arguments back, `fail` fails with them, `bring` gives a text that asks.
+/// `echo` returns its arguments, `fail` fails with them, `bring` returns a text with a reference.
 fn tools() -> Arc<FakeTools> {
-    let safe = Hints {
+    let safe = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let tools = FakeTools::new()
         .tool("t", "echo", safe, |arguments| async { Ok(arguments) })
@@ -75,10 +77,10 @@ fn rig(variables: &[(&str, &str)]) -> Rig {
     let store = Arc::new(MemoryStore::new());
     let tools = tools();
     let settings = settings(&store, 7, variables);
-    let options = Options {
+    let options = EngineOptions {
         settings: Some(settings.clone()),
-        scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new()) as _))),
-        ..Options::default()
+        replay_store: Some(ReplayStore::new(|| Ok(Arc::new(MemoryStore::new()) as _))),
+        ..EngineOptions::default()
     };
     let engine = Engine::new(Arc::clone(&store) as _, Arc::clone(&tools) as _, options);
     Rig {
@@ -90,13 +92,13 @@ fn rig(variables: &[(&str, &str)]) -> Rig {
 }
 
 impl Rig {
-    /// Runs to the end and gives that with all that can be read of the run.
+    /// Runs to the end, and returns the outcome with everything readable about the run.
     async fn run(&self, graph: &Arc<Graph>, input: Value) -> (Outcome, String) {
-        let start = Start::new(Arc::clone(graph), input);
+        let start = RunStart::new(Arc::clone(graph), input);
         let handle = self.engine.start(start).await.unwrap();
         let id = handle.run.clone();
-        let Ended::Finished(outcome) = handle.ended().await.unwrap() else {
-            panic!("it waits");
+        let DriveOutcome::Finished(outcome) = handle.wait().await.unwrap() else {
+            panic!("the run paused");
         };
         let loaded = self.engine.load(&id).await.unwrap();
         let trace = Trace::of(&id, &loaded.run.graph, &loaded.entries);
@@ -104,7 +106,7 @@ impl Rig {
         for chunk in self.store.read(&id, 0).await.unwrap() {
             all.push_str(&String::from_utf8_lossy(&chunk.body));
         }
-        // The journal refers to its workflow, which is kept beside it.
+        // The journal refers to its workflow, which is stored next to it.
         let workflow = StoredDocument::of(&*loaded.run.started.workflow).unwrap();
         let kept = self.store.document(&workflow.digest).await.unwrap();
         all.push_str(&String::from_utf8_lossy(&kept.unwrap()));
@@ -118,7 +120,7 @@ fn nothing() -> Value {
 
 #[test]
 fn the_fake_keeps_the_contract() {
-    sealer_contract(&FakeSealer(1), &FakeSealer(2));
+    cipher_contract(&FakeCipher(1), &FakeCipher(2));
 }
 
 #[tokio::test]
@@ -146,7 +148,7 @@ async fn failures_are_redacted_and_so_is_what_callers_bring() {
     let input = Value::object([("note", "see tok-123456".into())]);
     let (outcome, all) = rig.run(&graph, input).await;
     let Outcome::Failed { failure, .. } = outcome else {
-        panic!("it fails");
+        panic!("the run must fail");
     };
     assert!(failure.message.contains("k=[redacted:KEY]"), "{failure}");
     assert!(!all.contains("123456"), "{all}");
@@ -158,7 +160,7 @@ async fn what_is_not_set_fails_with_the_command_that_sets_it() {
     let graph = call("echo", "{a: '${settings.github.token}'}");
     let (outcome, _) = rig.run(&graph, nothing()).await;
     let Outcome::Failed { failure, .. } = outcome else {
-        panic!("it fails");
+        panic!("the run must fail");
     };
     assert_eq!(failure.kind, FailureKind::BadArguments);
     assert!(
@@ -193,7 +195,7 @@ async fn a_called_workflow_is_given_no_secret() {
     let outer = workflow(
         "    - {id: a, type: workflow, workflow: w, args: {b: '${settings.KEY}'}, next: exit}",
     );
-    let shelf = Shelf::new([Callable {
+    let shelf = WorkflowMap::new([Callable {
         graph: inner,
         origin: Value::Null,
     }]);
@@ -201,14 +203,14 @@ async fn a_called_workflow_is_given_no_secret() {
         Arc::clone(&rig.store) as _,
         Arc::clone(&rig.tools) as _,
         Arc::new(shelf),
-        Options {
+        EngineOptions {
             settings: Some(rig.settings.clone()),
-            ..Options::default()
+            ..EngineOptions::default()
         },
     );
-    let handle = engine.start(Start::new(outer, nothing())).await.unwrap();
-    let ended = handle.ended().await.unwrap();
-    let Ended::Finished(Outcome::Failed { failure, .. }) = ended else {
+    let handle = engine.start(RunStart::new(outer, nothing())).await.unwrap();
+    let ended = handle.wait().await.unwrap();
+    let DriveOutcome::Finished(Outcome::Failed { failure, .. }) = ended else {
         panic!("{ended:?}");
     };
     assert_eq!(failure.kind, FailureKind::Forbidden);
@@ -222,11 +224,11 @@ async fn replays_need_no_settings() {
     let graph = call("echo", "{a: '${settings.KEY}'}");
     let handle = rig
         .engine
-        .start(Start::new(graph, nothing()))
+        .start(RunStart::new(graph, nothing()))
         .await
         .unwrap();
     let id = handle.run.clone();
-    handle.ended().await.unwrap();
+    handle.wait().await.unwrap();
     rig.settings.unset("KEY").await.unwrap();
     let replayed = rig.engine.replay(&id, None).await.unwrap();
     assert!(replayed.unused.is_empty());
@@ -247,10 +249,10 @@ async fn the_environment_wins_and_is_hidden_too() {
         if result.to_json() == r#"{"a":"[redacted:MY_KEY]"}"#));
     let kept = rig.settings.redact_text("what is kept-value is hidden too");
     assert_eq!(kept, "what is [redacted:my.key] is hidden too");
-    let none = Shelf::default();
+    let none = WorkflowMap::default();
     let shown = rig.settings.list(&none).await.unwrap();
     assert_eq!(shown.len(), 1);
-    let source = Source::Environment("TRAMLINE_SETTING_MY_KEY".into());
+    let source = SettingSource::Environment("TRAMLINE_SETTING_MY_KEY".into());
     assert_eq!(
         (shown[0].key.as_str(), &shown[0].source),
         ("my.key", &source)
@@ -267,12 +269,12 @@ async fn secrets_are_shown_by_their_ends_at_most() {
     set("LONG", "sk-0123456789abcdefWXYZ", true).await.unwrap();
     set("SHORT", "0123456789", true).await.unwrap();
     set("PLAIN", "eu-west", false).await.unwrap();
-    let none = Shelf::default();
+    let none = WorkflowMap::default();
     let shown = rig.settings.list(&none).await.unwrap();
     let values: Vec<_> = shown.iter().map(|one| one.value.clone().unwrap()).collect();
     assert_eq!(values, ["sk-…WXYZ", "eu-west", "…"]);
     for (key, value, says) in [
-        ("a b", "value", "cannot be a setting's key"),
+        ("a b", "value", "is not a valid key"),
         ("A", "abc", "--plain"),
         ("A", &"x".repeat(VALUE_BYTES_MAX + 1), "longer than"),
     ] {
@@ -296,14 +298,14 @@ async fn a_wrong_key_is_told_and_overwrites_nothing() {
         .unwrap_err()
         .to_string();
     assert!(
-        refused.contains("`A` cannot be opened, so nothing is written"),
+        refused.contains("`A` cannot be decrypted, so nothing is written"),
         "{refused}"
     );
     assert!(other.set("A", "secret-c", true).await.is_err());
     assert_eq!(store.list("settings").await.unwrap(), ["A"]);
     assert_eq!(store.get("settings", "A").await.unwrap(), before);
     assert!(other.value("A").unwrap().is_err());
-    // What needs no key can be done: other plain ones, and forgetting.
+    // Operations without the key still work: setting plain values, and removing.
     other.set("P", "plain", false).await.unwrap();
     assert!(other.unset("A").await.unwrap());
     other.set("B", "secret-b", true).await.unwrap();
@@ -338,7 +340,7 @@ async fn replaced_values_go_on_being_hidden() {
     let rig = rig(&[]);
     rig.settings.set("KEY", "first-value", true).await.unwrap();
     rig.settings.set("KEY", "second-value", true).await.unwrap();
-    rig.settings.also_hide("token:ann", "ann-token").unwrap();
+    rig.settings.redact_also("token:ann", "ann-token").unwrap();
     let text = rig
         .settings
         .redact_text("first-value second-value ann-token");
@@ -351,14 +353,14 @@ async fn a_document_that_holds_a_secret_is_not_run() {
     rig.settings.set("KEY", "tok-123456", true).await.unwrap();
     rig.settings.set("SHORT", "exit9", true).await.unwrap();
     let graph = call("echo", "{auth: 'Bearer tok-123456'}");
-    let start = Start::new(graph, nothing());
+    let start = RunStart::new(graph, nothing());
     let refused = rig.engine.start(start).await.err().unwrap().to_string();
     assert!(
         refused.contains("write ${settings.KEY} in its place"),
         "{refused}"
     );
     assert!(!refused.contains("123456"));
-    // A short one may stand there by chance.
+    // A short secret may occur by chance.
     rig.run(&call("echo", "{a: exit9}"), nothing()).await;
     assert_eq!(rig.tools.calls().len(), 1);
 }
@@ -371,12 +373,12 @@ async fn an_agent_cannot_try_out_what_a_secret_is() {
     rig.settings.set("KEY", strong, true).await.unwrap();
     let begin = async |value: &str| {
         let graph = Graph::cautious(&call("echo", &format!("{{a: '{value}'}}")));
-        rig.engine.start(Start::new(graph, nothing())).await
+        rig.engine.start(RunStart::new(graph, nothing())).await
     };
-    // A right guess and a wrong one look the same.
+    // A right guess and a wrong one get the same reply.
     assert!(begin("48213377").await.is_ok());
     assert!(begin("48213378").await.is_ok());
-    // What cannot be guessed is refused without its name.
+    // A secret that cannot be guessed is rejected without its name.
     let refused = begin(strong).await.err().unwrap().to_string();
     assert!(refused.contains("the value of a secret"), "{refused}");
     assert!(
@@ -387,8 +389,8 @@ async fn an_agent_cannot_try_out_what_a_secret_is() {
         refused.contains("with the key of that setting"),
         "{refused}"
     );
-    // The operator's own documents are held to more, and say which.
-    let own = Start::new(call("echo", "{a: '48213377'}"), nothing());
+    // The operator's own documents are checked more strictly, and the message has the name.
+    let own = RunStart::new(call("echo", "{a: '48213377'}"), nothing());
     let refused = rig.engine.start(own).await.err().unwrap().to_string();
     assert!(refused.contains("${settings.PIN}"), "{refused}");
 }
@@ -409,7 +411,10 @@ async fn an_agent_sets_strong_secrets_and_none_of_the_operators() {
     for key in ["MINE", "PLAIN", "from.env", "FROM_ENV"] {
         for secret in [true, false] {
             let refused = set(key, strong, secret).await.unwrap_err();
-            assert!(refused.contains("is the operator's"), "{key}: {refused}");
+            assert!(
+                refused.contains("belongs to the operator"),
+                "{key}: {refused}"
+            );
         }
     }
     assert_eq!(
@@ -422,10 +427,10 @@ async fn an_agent_sets_strong_secrets_and_none_of_the_operators() {
     }
     assert!(set("Z", "abc", true).await.is_err());
     assert_eq!(rig.settings.redact_text("value"), "value");
-    // Its own it may replace, until the operator sets them.
+    // An agent may replace its own settings until the operator sets them.
     set("Z", strong, true).await.unwrap();
     set("Z", "another-x7Kp2mQ9zL4t", true).await.unwrap();
-    let none = Shelf::default();
+    let none = WorkflowMap::default();
     let shown = rig.settings.get("Z", &none).await.unwrap().unwrap();
     assert!(shown.by_agent);
     rig.settings
@@ -450,8 +455,8 @@ async fn what_is_short_or_common_is_used_and_rewrites_nothing() {
         ("TRAMLINE_SETTING_PIN", "482"),
     ]);
     rig.settings.set("COMMON", "password", true).await.unwrap();
-    rig.settings.also_hide("token", "a").unwrap();
-    rig.settings.also_hide("model", "result").unwrap();
+    rig.settings.redact_also("token", "a").unwrap();
+    rig.settings.redact_also("model", "result").unwrap();
     let graph = call(
         "echo",
         "{value: 482, password: a, result: '${settings.WORD}'}",
@@ -462,9 +467,9 @@ async fn what_is_short_or_common_is_used_and_rewrites_nothing() {
         matches!(&outcome, Outcome::Completed { result } if result.to_json() == wanted),
         "{outcome:?}"
     );
-    let said: Vec<_> = rig.settings.not_hidden();
+    let said: Vec<_> = rig.settings.not_redacted();
     let names: Vec<_> = said.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["PIN", "WORD", "COMMON", "model", "token"]);
-    assert_eq!(said[0].1, NotHidden::Short);
-    assert_eq!(said[1].1, NotHidden::Common);
+    assert_eq!(said[0].1, NotRedacted::Short);
+    assert_eq!(said[1].1, NotRedacted::Common);
 }

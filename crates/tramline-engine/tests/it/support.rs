@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::formats::{Elsewhere, Hint, json_dag, yaml_graph};
+use tramline_core::formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, ToolName};
 use tramline_core::journal::{Event, Outcome};
-use tramline_core::workflow::{Action, Edge, Join, Node, Template, Unhandled, Workflow};
-use tramline_engine::seams::{Callable, Hints};
+use tramline_core::workflow::{Action, Edge, Join, Node, Template, UnhandledFailure, Workflow};
+use tramline_engine::seams::{Callable, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Loaded, Options, Shelf};
+use tramline_engine::{Engine, EngineOptions, LoadedRun, WorkflowMap};
 
-/// A random graph of tasks: for each node, which of the earlier ones it waits for.
+/// A random graph of tasks: for each node, the earlier ones it depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Tasks {
     pub(crate) waits_for: Vec<Vec<usize>>,
     /// Which ones fail.
     pub(crate) fails: Vec<bool>,
-    /// Which ones call something that may be repeated.
+    /// Which ones call a repeatable tool.
     pub(crate) repeatable: Vec<bool>,
 }
 
@@ -58,13 +58,13 @@ impl Tasks {
             name: "tasks".into(),
             nodes: nodes.collect(),
             edges: edges.collect(),
-            unhandled: Unhandled::SkipsDependents,
+            unhandled: UnhandledFailure::SkipsDependents,
             ..Workflow::default()
         };
         Arc::new(Graph::build(workflow).unwrap().0)
     }
 
-    /// Which tasks can run at all: all they wait for succeeded.
+    /// Which tasks can run at all: everything they depend on succeeded.
     pub(crate) fn runs(&self) -> Vec<bool> {
         let mut runs: Vec<bool> = Vec::new();
         for before in &self.waits_for {
@@ -97,21 +97,21 @@ impl Tasks {
     }
 }
 
-/// `work` does something that must not be done twice, `look` may be repeated, `fail` fails.
+/// `work` must not be repeated, `look` may be, `fail` fails.
 pub(crate) fn tools() -> Arc<FakeTools> {
-    let look = Hints {
+    let look = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     Arc::new(
         FakeTools::new()
-            .tool("t", "work", Hints::default(), |arguments| async move {
+            .tool("t", "work", ToolHints::default(), |arguments| async move {
                 Ok(done(&arguments))
             })
             .tool("t", "look", look, |arguments| async move {
                 Ok(done(&arguments))
             })
-            .tool("t", "fail", Hints::default(), |_| async {
+            .tool("t", "fail", ToolHints::default(), |_| async {
                 Err(Failure::new(FailureKind::Tool, "it does not work"))
             }),
     )
@@ -125,7 +125,7 @@ pub(crate) fn engine(store: &MemoryStore, tools: &Arc<FakeTools>) -> Engine {
     Engine::new(
         Arc::new(store.clone()),
         Arc::clone(tools) as _,
-        Options::default(),
+        EngineOptions::default(),
     )
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn engine_among(
     tools: &Arc<FakeTools>,
     workflows: &[Arc<Graph>],
 ) -> Engine {
-    let shelf = Shelf::new(workflows.iter().map(|graph| Callable {
+    let shelf = WorkflowMap::new(workflows.iter().map(|graph| Callable {
         graph: Arc::clone(graph),
         origin: Value::Null,
     }));
@@ -143,22 +143,22 @@ pub(crate) fn engine_among(
         Arc::new(store.clone()),
         Arc::clone(tools) as _,
         Arc::new(shelf),
-        Options::default(),
+        EngineOptions::default(),
     )
 }
 
-/// The graphs of a document whose tools are those of the server `t`.
+/// The graphs of a document with the tools of the server `t`.
 pub(crate) fn graphs(tools: &str) -> Vec<Arc<Graph>> {
     let document = format!("version: '1.0'\nserver: {{name: s, version: '1'}}\ntools:\n{tools}");
     let read = yaml_graph::read_with(document.as_bytes(), &["t".into()]);
     read.unwrap_or_else(|flaws| panic!("{flaws:?}")).workflows
 }
 
-/// The graph of a DAG whose tools are those of the server `t`.
+/// The graph of a DAG with the tools of the server `t`.
 pub(crate) fn dag(text: &str) -> Arc<Graph> {
-    let hint = Hint {
-        elsewhere: Elsewhere::Configured(&["t".into()]),
-        ..Hint::default()
+    let hint = ReadOptions {
+        known_servers: KnownServers::Configured(&["t".into()]),
+        ..ReadOptions::default()
     };
     let read = json_dag::read_value(&Value::from_json(text).unwrap(), hint);
     let mut read = read.unwrap_or_else(|flaws| panic!("{flaws:?}"));
@@ -166,7 +166,7 @@ pub(crate) fn dag(text: &str) -> Arc<Graph> {
 }
 
 /// The nodes of a run's ended steps, in order.
-pub(crate) fn ended(loaded: &Loaded) -> Vec<String> {
+pub(crate) fn ended(loaded: &LoadedRun) -> Vec<String> {
     let id = |node: tramline_core::ids::NodeIx| loaded.run.graph.node(node).id.to_string();
     loaded
         .entries
@@ -185,6 +185,6 @@ pub(crate) fn result(outcome: &Outcome) -> &Value {
     }
 }
 
-pub(crate) async fn load(engine: &Engine, run: &RunId) -> Loaded {
+pub(crate) async fn load(engine: &Engine, run: &RunId) -> LoadedRun {
     engine.load(run).await.unwrap()
 }

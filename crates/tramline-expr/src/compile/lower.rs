@@ -1,16 +1,16 @@
-//! The last pass: a tree laid out becomes the program that is evaluated.
+//! Lowers a desugared tree to the program that is evaluated.
 
 mod function;
 mod path;
 
 use super::node::*;
-use super::recognise::{FOLD_DEPTH_MAX, fold_object, literal_keys, peekable, shallow};
-use super::scope::{Meaning, Scopes, assigned};
-use crate::error::{Outcome, Span};
-use crate::functions::pattern::Pattern;
+use super::optimize::{FOLD_DEPTH_MAX, fold_object, is_peekable, is_shallow, literal_keys};
+use super::scope::{ResolvedName, Scopes, assigned_names};
+use crate::error::{ExprResult, Span};
+use crate::functions::pattern::RegexPattern;
 use crate::host::HostCall;
-use crate::limits::{stack_mark, too_deep};
-use crate::syntax::ast::{Ast, AstKind, BinaryOp, Pairs};
+use crate::limits::{stack_position, too_deep};
+use crate::syntax::ast::{Ast, AstKind, AstPairs, BinaryOp};
 use crate::syntax::parser::STACK_BYTES_MAX;
 use crate::value::{Str, Value};
 use std::sync::Arc;
@@ -20,21 +20,21 @@ pub(super) fn lower(
     labels: Vec<u32>,
     scopes: Scopes<'_>,
     named: bool,
-) -> Outcome<(Program, Vec<HostCall>)> {
-    let mut lowering = Lowering {
+) -> ExprResult<(Program, Vec<HostCall>)> {
+    let mut lowering = Lowerer {
         scopes,
         labels,
-        stack: stack_mark(),
+        stack: stack_position(),
         calls: Vec::new(),
         named,
     };
-    let slots = lowering.scopes.push_frame(&[], assigned([&ast]));
+    let slots = lowering.scopes.push_frame(&[], assigned_names([&ast]));
     let names = lowering.names();
     let root = lowering.node(ast, false)?;
     Ok((Program { root, slots, names }, lowering.calls))
 }
 
-struct Lowering<'h> {
+struct Lowerer<'h> {
     scopes: Scopes<'h>,
     labels: Vec<u32>,
     stack: usize,
@@ -43,24 +43,24 @@ struct Lowering<'h> {
     named: bool,
 }
 
-impl Lowering<'_> {
+impl Lowerer<'_> {
     fn names(&self) -> Option<Arc<[Str]>> {
         self.named.then(|| self.scopes.frame_names())
     }
 
-    fn node(&mut self, ast: Ast, tail: bool) -> Outcome<Node> {
-        if self.stack.abs_diff(stack_mark()) > STACK_BYTES_MAX {
+    fn node(&mut self, ast: Ast, tail: bool) -> ExprResult<ExprNode> {
+        if self.stack.abs_diff(stack_position()) > STACK_BYTES_MAX {
             return Err(too_deep().at(ast.token));
         }
         if matches!(ast.kind, AstKind::Binary(..)) && !ast.keep {
-            return self.chain(ast);
+            return self.lower_operator_chain(ast);
         }
-        self.staged(ast, tail)
+        self.lower_suffixed(ast, tail)
     }
 
-    /// Operators lean to the left: the chain is taken apart without recursion.
+    /// Operators are left-associative, so a chain is taken apart in a loop instead of by recursion.
     #[inline(never)]
-    fn chain(&mut self, mut ast: Ast) -> Outcome<Node> {
+    fn lower_operator_chain(&mut self, mut ast: Ast) -> ExprResult<ExprNode> {
         let mut links = Vec::new();
         loop {
             match ast.kind {
@@ -74,15 +74,15 @@ impl Lowering<'_> {
                 }
             }
         }
-        let mut node = self.staged(ast, false)?;
+        let mut node = self.lower_suffixed(ast, false)?;
         while let Some((op, right, token, extent)) = links.pop() {
             let right = self.node(*right, false)?;
-            node = make(binary(op, Box::new((node, right))), token, extent);
+            node = make_node(binary(op, Box::new((node, right))), token, extent);
         }
         Ok(node)
     }
 
-    fn staged(&mut self, mut ast: Ast, tail: bool) -> Outcome<Node> {
+    fn lower_suffixed(&mut self, mut ast: Ast, tail: bool) -> ExprResult<ExprNode> {
         let (token, extent) = (ast.token, ast.extent);
         if matches!(ast.kind, AstKind::Path(_)) {
             return self.path(ast);
@@ -91,9 +91,9 @@ impl Lowering<'_> {
         let group = ast.group.take();
         let keep = ast.keep;
         if predicates.is_empty() && group.is_none() && !keep {
-            return self.bare(ast, tail);
+            return self.lower_operand(ast, tail);
         }
-        let inner = self.bare(ast, false)?;
+        let inner = self.lower_operand(ast, false)?;
         let mut filters = Vec::with_capacity(predicates.len());
         for predicate in predicates {
             filters.push(self.filter(predicate)?);
@@ -102,35 +102,36 @@ impl Lowering<'_> {
             Some(group) => Some(self.pairs(*group)?),
             None => None,
         };
-        let staged = Staged {
+        let staged = SuffixedNode {
             inner,
             filters,
             group,
             keep,
         };
-        Ok(make(Kind::Staged(Box::new(staged)), token, extent))
+        Ok(make_node(ExprKind::Staged(Box::new(staged)), token, extent))
     }
 
-    fn pair(&mut self, left: Ast, right: Ast) -> Outcome<Box<(Node, Node)>> {
+    fn pair(&mut self, left: Ast, right: Ast) -> ExprResult<Box<(ExprNode, ExprNode)>> {
         let left = self.node(left, false)?;
         Ok(Box::new((left, self.node(right, false)?)))
     }
 
     #[inline(never)]
-    fn bare(&mut self, ast: Ast, tail: bool) -> Outcome<Node> {
+    fn lower_operand(&mut self, ast: Ast, tail: bool) -> ExprResult<ExprNode> {
         let (token, extent) = (ast.token, ast.extent);
         let kind = match ast.kind {
-            AstKind::Literal(value) => Kind::Literal(value),
-            AstKind::Name(name) => Kind::Name(Field::new(name)),
-            AstKind::Wildcard => Kind::Wildcard,
-            AstKind::Descendants => Kind::Descendants,
-            AstKind::Parent(slot) => Kind::Bound(self.labels[slot]),
+            AstKind::Literal(value) => ExprKind::Literal(value),
+            AstKind::Name(name) => ExprKind::Name(FieldName::new(name)),
+            AstKind::Wildcard => ExprKind::Wildcard,
+            AstKind::Descendants => ExprKind::Descendants,
+            AstKind::Parent(slot) => ExprKind::Bound(self.labels[slot]),
             AstKind::Regex(pattern, flags) => {
-                let pattern = Pattern::new(&pattern, &flags).map_err(|flaw| flaw.or_at(token))?;
-                Kind::Regex(Arc::new(pattern))
+                let pattern =
+                    RegexPattern::new(&pattern, &flags).map_err(|flaw| flaw.or_at(token))?;
+                ExprKind::Regex(Arc::new(pattern))
             }
             AstKind::Variable(name) => self.variable(&name, false),
-            AstKind::Negate(inner) => Kind::Negate(Box::new(self.node(*inner, false)?)),
+            AstKind::Negate(inner) => ExprKind::Negate(Box::new(self.node(*inner, false)?)),
             AstKind::Binary(op, left, right) => {
                 let pair = self.pair(*left, *right)?;
                 binary(op, pair)
@@ -138,7 +139,8 @@ impl Lowering<'_> {
             AstKind::Array(items) => self.array(items)?,
             AstKind::Object(pairs) => {
                 let group = self.pairs(pairs)?;
-                fold_object(&group).map_or_else(|| Kind::Object(Box::new(group)), Kind::Literal)
+                fold_object(&group)
+                    .map_or_else(|| ExprKind::Object(Box::new(group)), ExprKind::Literal)
             }
             AstKind::Block(body) => self.block(body, tail)?,
             AstKind::Call(procedure, arguments) => self.call(*procedure, arguments, tail)?,
@@ -150,12 +152,12 @@ impl Lowering<'_> {
                     Some(otherwise) => Some(self.node(*otherwise, tail)?),
                     None => None,
                 };
-                Kind::Conditional(Box::new((test, then, otherwise)))
+                ExprKind::Conditional(Box::new((test, then, otherwise)))
             }
             AstKind::Bind(name, value) => {
                 let value = self.node(*value, false)?;
                 let (hops, slot) = self.scopes.assign(&name);
-                Kind::Bind(Box::new(Bind { hops, slot, value }))
+                ExprKind::Bind(Box::new(BindNode { hops, slot, value }))
             }
             AstKind::Transform(pattern, update, delete) => {
                 let pattern = self.node(*pattern, false)?;
@@ -164,13 +166,13 @@ impl Lowering<'_> {
                     Some(delete) => Some(self.node(*delete, false)?),
                     None => None,
                 };
-                Kind::Transform(Arc::new(Transform {
+                ExprKind::Transform(Arc::new(Transform {
                     pattern,
                     update,
                     delete,
                 }))
             }
-            // Shaping has turned these into paths, and refused stray placeholders.
+            // Desugaring has turned these into paths and rejected stray placeholders.
             AstKind::Path(_)
             | AstKind::Placeholder
             | AstKind::End
@@ -180,66 +182,69 @@ impl Lowering<'_> {
             | AstKind::Grouped(..)
             | AstKind::Sorted(..)
             | AstKind::Focus(..)
-            | AstKind::Index(..) => Kind::Variable(Variable::Outer(Outer::Given(Str::default()))),
+            | AstKind::Index(..) => {
+                ExprKind::Variable(Variable::Outer(OuterVariable::PassedIn(Str::default())))
+            }
         };
-        Ok(make(kind, token, extent))
+        Ok(make_node(kind, token, extent))
     }
 
-    fn variable(&mut self, name: &Str, called: bool) -> Kind {
+    fn variable(&mut self, name: &Str, called: bool) -> ExprKind {
         match name.as_str() {
-            "" => return Kind::Context,
-            "$" => return Kind::Root,
+            "" => return ExprKind::Context,
+            "$" => return ExprKind::Root,
             _ => {}
         }
         let variable = match self.scopes.find(name) {
-            Meaning::Bound(number) => return Kind::Bound(number),
-            Meaning::Variable(variable) => variable,
+            ResolvedName::Bound(number) => return ExprKind::Bound(number),
+            ResolvedName::Variable(variable) => variable,
         };
         let (Variable::Slots(_, outer) | Variable::Outer(outer)) = &variable;
-        if let (Outer::Host(function, _), false) = (outer, called) {
+        if let (OuterVariable::Host(function, _), false) = (outer, called) {
             self.calls.push(HostCall {
                 function: *function,
                 arguments: Vec::new(),
                 called: false,
             });
         }
-        Kind::Variable(variable)
+        ExprKind::Variable(variable)
     }
 
-    fn array(&mut self, items: Vec<Ast>) -> Outcome<Kind> {
+    fn array(&mut self, items: Vec<Ast>) -> ExprResult<ExprKind> {
         let mut lowered = Vec::with_capacity(items.len());
         for item in items {
             let is_array = matches!(item.kind, AstKind::Array(_)) && item.predicates.is_empty();
             lowered.push((is_array, self.node(item, false)?));
         }
         let literal = lowered.iter().map(|(is_array, node)| match &node.kind {
-            // A literal array that is not an array constructor would be spread: none exists.
-            Kind::Literal(Value::Array(_)) if !is_array => None,
-            Kind::Literal(value) if shallow(value, FOLD_DEPTH_MAX) => Some(value.clone()),
+            // An array literal that is not an array constructor would have to be flattened; none
+            // exists.
+            ExprKind::Literal(Value::Array(_)) if !is_array => None,
+            ExprKind::Literal(value) if is_shallow(value, FOLD_DEPTH_MAX) => Some(value.clone()),
             _ => None,
         });
         Ok(match literal.collect::<Option<Vec<_>>>() {
-            Some(values) => Kind::Literal(values.into()),
-            None => Kind::Array(Box::new(ArrayNode { items: lowered })),
+            Some(values) => ExprKind::Literal(values.into()),
+            None => ExprKind::Array(Box::new(ArrayNode { items: lowered })),
         })
     }
 
-    fn pairs(&mut self, pairs: Pairs) -> Outcome<Group> {
+    fn pairs(&mut self, pairs: AstPairs) -> ExprResult<GroupNode> {
         let mut lowered = Vec::with_capacity(pairs.pairs.len());
         for (key, value) in pairs.pairs {
             let key = self.node(key, false)?;
             lowered.push((key, self.node(value, false)?));
         }
         let keys = literal_keys(&lowered);
-        Ok(Group {
+        Ok(GroupNode {
             pairs: lowered,
             token: pairs.token,
             keys,
         })
     }
 
-    fn block(&mut self, body: Vec<Ast>, tail: bool) -> Outcome<Kind> {
-        let names = assigned(&body);
+    fn block(&mut self, body: Vec<Ast>, tail: bool) -> ExprResult<ExprKind> {
+        let names = assigned_names(&body);
         let slots = match names.is_empty() {
             true => None,
             false => Some(self.scopes.push_frame(&[], names)),
@@ -249,10 +254,10 @@ impl Lowering<'_> {
         if slots.is_some() {
             self.scopes.pop();
         }
-        Ok(Kind::Block(Box::new(Block { body, slots, names })))
+        Ok(ExprKind::Block(Box::new(BlockNode { body, slots, names })))
     }
 
-    fn sequence(&mut self, body: Vec<Ast>, tail: bool) -> Outcome<Vec<Node>> {
+    fn sequence(&mut self, body: Vec<Ast>, tail: bool) -> ExprResult<Vec<ExprNode>> {
         let last = body.len().saturating_sub(1);
         let mut lowered = Vec::with_capacity(body.len());
         for (at, ast) in body.into_iter().enumerate() {
@@ -262,38 +267,38 @@ impl Lowering<'_> {
     }
 }
 
-fn make(kind: Kind, token: Span, extent: Span) -> Node {
-    let peek = peekable(&kind);
+fn make_node(kind: ExprKind, token: Span, extent: Span) -> ExprNode {
+    let peek = is_peekable(&kind);
     let simple = matches!(
         kind,
-        Kind::Literal(_) | Kind::Name(_) | Kind::Path(_) | Kind::Variable(_)
+        ExprKind::Literal(_) | ExprKind::Name(_) | ExprKind::Path(_) | ExprKind::Variable(_)
     );
-    Node {
+    ExprNode {
         kind,
-        quick: peek && simple,
+        is_quick: peek && simple,
         token,
         extent,
         peek,
     }
 }
 
-fn binary(op: BinaryOp, pair: Box<(Node, Node)>) -> Kind {
+fn binary(op: BinaryOp, pair: Box<(ExprNode, ExprNode)>) -> ExprKind {
     match op {
         BinaryOp::Add
         | BinaryOp::Subtract
         | BinaryOp::Multiply
         | BinaryOp::Divide
-        | BinaryOp::Modulo => Kind::Arithmetic(op, pair),
+        | BinaryOp::Modulo => ExprKind::Arithmetic(op, pair),
         BinaryOp::Equal
         | BinaryOp::NotEqual
         | BinaryOp::Less
         | BinaryOp::LessEqual
         | BinaryOp::Greater
-        | BinaryOp::GreaterEqual => Kind::Compare(op, pair),
+        | BinaryOp::GreaterEqual => ExprKind::Compare(op, pair),
         BinaryOp::Concat => {
             let (left, right) = *pair;
-            Kind::Concat(match left.kind {
-                Kind::Concat(operands) => {
+            ExprKind::Concat(match left.kind {
+                ExprKind::Concat(operands) => {
                     let mut operands = operands.into_vec();
                     operands.push(right);
                     operands.into()
@@ -301,12 +306,12 @@ fn binary(op: BinaryOp, pair: Box<(Node, Node)>) -> Kind {
                 _ => [left, right].into(),
             })
         }
-        BinaryOp::And => Kind::And(pair),
-        BinaryOp::Or => Kind::Or(pair),
-        BinaryOp::In => Kind::In(pair),
-        BinaryOp::Range => Kind::Range(pair),
-        BinaryOp::Apply => Kind::Apply(pair),
-        BinaryOp::Elvis => Kind::Elvis(pair),
-        BinaryOp::Coalesce => Kind::Coalesce(pair),
+        BinaryOp::And => ExprKind::And(pair),
+        BinaryOp::Or => ExprKind::Or(pair),
+        BinaryOp::In => ExprKind::In(pair),
+        BinaryOp::Range => ExprKind::Range(pair),
+        BinaryOp::Apply => ExprKind::Apply(pair),
+        BinaryOp::Elvis => ExprKind::Elvis(pair),
+        BinaryOp::Coalesce => ExprKind::Coalesce(pair),
     }
 }

@@ -1,28 +1,28 @@
-//! Which variables a stretch of source can see, and where evaluation will find them.
+//! Scopes: which variables are visible at a point in the source, and where evaluation finds them.
 
-use super::node::{Outer, Variable};
+use super::node::{OuterVariable, Variable};
 use crate::functions::Builtin;
 use crate::host::HostFunctions;
-use crate::syntax::ast::{Ast, AstKind, Pairs, StageAst, StepAst, StepKind};
+use crate::syntax::ast::{Ast, AstKind, AstPairs, StageAst, StepAst, StepKind};
 use crate::value::Str;
 use std::sync::Arc;
 
 /// Scopes from the outermost in.
 pub(super) struct Scopes<'h> {
-    scopes: Vec<Scope>,
+    scopes: Vec<VariableScope>,
     functions: &'h HostFunctions,
     bindings: u32,
 }
 
-enum Scope {
-    /// A frame with a slot for each name; the first so many are parameters, which are always set.
+enum VariableScope {
+    /// A frame with a slot for each name. The first `params` are parameters, which are always set.
     Frame { names: Vec<Str>, params: usize },
     /// A path's bindings, by number.
     Bindings(Vec<(Str, u32)>),
 }
 
-/// What a name means at one place.
-pub(super) enum Meaning {
+/// What a name refers to at one point in the source.
+pub(super) enum ResolvedName {
     Variable(Variable),
     Bound(u32),
 }
@@ -45,22 +45,22 @@ impl<'h> Scopes<'h> {
             }
         }
         let slots = names.len();
-        self.scopes.push(Scope::Frame {
+        self.scopes.push(VariableScope::Frame {
             names,
             params: params.len(),
         });
         slots
     }
 
-    /// Scopes of frames that exist already, from the outermost in.
-    pub(super) fn inside(mut self, frames: &[Option<Arc<[Str]>>]) -> Self {
+    /// Adds the scopes of existing frames, from the outermost in.
+    pub(super) fn with_frames(mut self, frames: &[Option<Arc<[Str]>>]) -> Self {
         for frame in frames {
             self.scopes.push(match frame {
-                Some(names) => Scope::Frame {
+                Some(names) => VariableScope::Frame {
                     names: names.to_vec(),
                     params: 0,
                 },
-                None => Scope::Bindings(Vec::new()),
+                None => VariableScope::Bindings(Vec::new()),
             });
         }
         self
@@ -69,13 +69,13 @@ impl<'h> Scopes<'h> {
     /// The names of the innermost frame.
     pub(super) fn frame_names(&self) -> Arc<[Str]> {
         match self.scopes.last() {
-            Some(Scope::Frame { names, .. }) => names.as_slice().into(),
+            Some(VariableScope::Frame { names, .. }) => names.as_slice().into(),
             _ => Arc::default(),
         }
     }
 
     pub(super) fn push_bindings(&mut self) {
-        self.scopes.push(Scope::Bindings(Vec::new()));
+        self.scopes.push(VariableScope::Bindings(Vec::new()));
     }
 
     pub(super) fn pop(&mut self) {
@@ -86,7 +86,7 @@ impl<'h> Scopes<'h> {
     pub(super) fn bind(&mut self, name: &Str) -> u32 {
         let number = self.bindings;
         self.bindings += 1;
-        if let Some(Scope::Bindings(bindings)) = self.scopes.last_mut() {
+        if let Some(VariableScope::Bindings(bindings)) = self.scopes.last_mut() {
             bindings.push((name.clone(), number));
         }
         number
@@ -95,7 +95,7 @@ impl<'h> Scopes<'h> {
     /// Where an assignment to `name` goes: frames out, and slot.
     pub(super) fn assign(&self, name: &str) -> (u32, u32) {
         for (hops, scope) in self.scopes.iter().rev().enumerate() {
-            if let Scope::Frame { names, .. } = scope {
+            if let VariableScope::Frame { names, .. } = scope {
                 let slot = names.iter().rposition(|known| known == name).unwrap_or(0);
                 return (hops as u32, slot as u32);
             }
@@ -103,22 +103,22 @@ impl<'h> Scopes<'h> {
         (0, 0)
     }
 
-    pub(super) fn outer(&self, name: &Str) -> Outer {
+    pub(super) fn outer(&self, name: &Str) -> OuterVariable {
         if let Some(function) = self.functions.find(name) {
-            return Outer::Host(function, name.clone());
+            return OuterVariable::Host(function, name.clone());
         }
         match Builtin::find(name) {
-            Some(builtin) => Outer::Builtin(builtin),
-            None => Outer::Given(name.clone()),
+            Some(builtin) => OuterVariable::Builtin(builtin),
+            None => OuterVariable::PassedIn(name.clone()),
         }
     }
 
-    pub(super) fn find(&self, name: &Str) -> Meaning {
+    pub(super) fn find(&self, name: &Str) -> ResolvedName {
         let mut places = Vec::new();
         for (hops, scope) in self.scopes.iter().rev().enumerate() {
             match scope {
-                Scope::Frame { names, params } => {
-                    // Of two parameters with one name the last is the one that counts.
+                VariableScope::Frame { names, params } => {
+                    // If two parameters share a name, the last one counts.
                     if let Some(slot) = names.iter().rposition(|known| known == name) {
                         places.push((hops as u32, slot as u32));
                         if slot < *params {
@@ -126,24 +126,24 @@ impl<'h> Scopes<'h> {
                         }
                     }
                 }
-                Scope::Bindings(bindings) => {
+                VariableScope::Bindings(bindings) => {
                     let bound = bindings.iter().rfind(|(known, _)| known == name);
                     if let (Some((_, number)), true) = (bound, places.is_empty()) {
-                        return Meaning::Bound(*number);
+                        return ResolvedName::Bound(*number);
                     }
                 }
             }
         }
         let outer = self.outer(name);
-        Meaning::Variable(match places.is_empty() {
+        ResolvedName::Variable(match places.is_empty() {
             true => Variable::Outer(outer),
             false => Variable::Slots(places.into(), outer),
         })
     }
 }
 
-/// The names assigned in a frame: in these nodes, but not in the blocks and functions within.
-pub(super) fn assigned<'a>(nodes: impl IntoIterator<Item = &'a Ast>) -> Vec<Str> {
+/// The names assigned in a frame: in these nodes, but not in the blocks and functions inside them.
+pub(super) fn assigned_names<'a>(nodes: impl IntoIterator<Item = &'a Ast>) -> Vec<Str> {
     let mut names = Vec::new();
     for node in nodes {
         visit(node, &mut names);
@@ -218,7 +218,7 @@ fn visit(ast: &Ast, names: &mut Vec<Str>) {
     }
 }
 
-fn visit_pairs(pairs: &Pairs, names: &mut Vec<Str>) {
+fn visit_pairs(pairs: &AstPairs, names: &mut Vec<Str>) {
     for (key, value) in &pairs.pairs {
         visit(key, names);
         visit(value, names);

@@ -1,15 +1,15 @@
-//! Applying a function to arguments, whatever kind of function it is.
+//! Applies a function of any kind to arguments.
 
 use super::frame::{Env, Frame};
-use super::machine::{Machine, Pending};
-use super::val::{Closure, Func, Partial, Val};
-use crate::error::{Flaw, Outcome};
+use super::machine::{Machine, TailCall};
+use super::val::{Closure, Func, PartialCall, Val};
+use crate::error::{ExprResult, Flaw};
 use crate::syntax::signature::Signature;
 use crate::value::{Str, Value};
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-/// What a transform takes: an object or an array, and nothing else.
+/// A transform takes an object or an array.
 static TRANSFORM: LazyLock<Signature> =
     LazyLock::new(|| Signature::parse("<(oa):o>", 0).unwrap_or(Signature { params: Vec::new() }));
 
@@ -21,11 +21,11 @@ impl Machine<'_> {
         args: Vec<Val>,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         self.apply_at(func, args, None, input, env)
     }
 
-    /// Calls any function from a place in the source, where the reference then places its errors.
+    /// Calls any function. Errors get the position of the call, as in the reference.
     pub(super) fn apply_at(
         &mut self,
         func: &Rc<Func>,
@@ -33,14 +33,14 @@ impl Machine<'_> {
         position: Option<u32>,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let result = match &**func {
             Func::Lambda(closure) => {
                 return self.apply_closure(closure, args, position, input, env);
             }
             _ => self.apply_other(func, args, input, env),
         };
-        result.map_err(|flaw| pointed(flaw, position))
+        result.map_err(|flaw| with_position(flaw, position))
     }
 
     fn apply_other(
@@ -49,7 +49,7 @@ impl Machine<'_> {
         args: Vec<Val>,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         match &**func {
             Func::Lambda(closure) => self.apply_closure(closure, args, None, input, env),
             Func::Builtin(builtin) => self.builtin(*builtin, args, input, env),
@@ -63,7 +63,7 @@ impl Machine<'_> {
                 result
             }
             Func::Transform(transform, home) => {
-                let args = self.fit(&TRANSFORM, args, input)?;
+                let args = self.coerce_args(&TRANSFORM, args, input)?;
                 let target = args.into_iter().next().unwrap_or(Val::Undef);
                 self.transform(transform, target, home)
             }
@@ -72,11 +72,11 @@ impl Machine<'_> {
         }
     }
 
-    fn apply_host(&mut self, function: usize, name: &Str, args: Vec<Val>) -> Outcome<Val> {
+    fn apply_host(&mut self, function: usize, name: &Str, args: Vec<Val>) -> ExprResult<Val> {
         let args: Vec<Option<Value>> = args.into_iter().map(Val::into_value).collect();
         match self.host.call(function, &args) {
             Ok(None) => Ok(Val::Undef),
-            // What the host gives is data from outside: it counts as input.
+            // A value returned by the host is external data: it counts as input.
             Ok(Some(value)) => Ok(Val::Json(value, 0)),
             Err(message) => Err(Flaw::new("H0001", message).token(name.clone())),
         }
@@ -84,11 +84,11 @@ impl Machine<'_> {
 
     fn apply_partial(
         &mut self,
-        partial: &Partial,
+        partial: &PartialCall,
         args: Vec<Val>,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let mut given = args.into_iter();
         let filled = partial.args.iter().map(|arg| match arg {
             Some(val) => val.clone(),
@@ -109,11 +109,11 @@ impl Machine<'_> {
         position: Option<u32>,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let first = self.run_closure(closure, args, input);
-        let mut val = first.map_err(|flaw| pointed(flaw, position))?;
+        let mut val = first.map_err(|flaw| with_position(flaw, position))?;
         // Calls in tail position come back here instead of nesting.
-        while let Some(Pending {
+        while let Some(TailCall {
             func,
             args,
             position,
@@ -124,18 +124,18 @@ impl Machine<'_> {
                 Func::Lambda(closure) => self.run_closure(closure, args, input),
                 _ => self.apply(&func, args, input, env),
             };
-            val = next.map_err(|flaw| pointed(flaw, Some(position)))?;
+            val = next.map_err(|flaw| with_position(flaw, Some(position)))?;
         }
         Ok(val)
     }
 
-    fn run_closure(&mut self, closure: &Closure, args: Vec<Val>, input: &Val) -> Outcome<Val> {
+    fn run_closure(&mut self, closure: &Closure, args: Vec<Val>, input: &Val) -> ExprResult<Val> {
         let lambda = &closure.lambda;
         let args = match &lambda.signature {
-            Some(signature) => self.fit(signature, args, input)?,
+            Some(signature) => self.coerce_args(signature, args, input)?,
             None => args,
         };
-        // The arguments' own memory becomes the frame's.
+        // Reuses the arguments' allocation for the frame.
         let mut slots: Vec<Option<Val>> = args.into_iter().map(Some).collect();
         slots.resize(lambda.params.len(), Some(Val::Undef));
         slots.resize(lambda.slots, None);
@@ -144,13 +144,13 @@ impl Machine<'_> {
     }
 }
 
-fn pointed(mut flaw: Box<Flaw>, position: Option<u32>) -> Box<Flaw> {
+fn with_position(mut flaw: Box<Flaw>, position: Option<u32>) -> Box<Flaw> {
     match position {
         _ if flaw.tail => {
             flaw.tail = false;
             flaw
         }
-        Some(position) => flaw.pointing(position),
+        Some(position) => flaw.at_position(position),
         None => flaw,
     }
 }

@@ -1,11 +1,11 @@
-//! Calls: of built-ins, host functions, closures and everything else that is a function.
+//! Calls of built-ins, host functions, closures and other function values.
 
 use super::frame::Env;
-use super::machine::{Machine, Pending};
-use super::sink::{Count, Sum};
-use super::val::{Func, Partial, Val};
-use crate::compile::node::{Call, Kind, Node, Outer, Variable};
-use crate::error::{Flaw, Outcome};
+use super::machine::{Machine, TailCall};
+use super::sink::{AggregateSink, CountSink};
+use super::val::{Func, PartialCall, Val};
+use crate::compile::node::{CallNode, ExprKind, ExprNode, OuterVariable, Variable};
+use crate::error::{ExprResult, Flaw};
 use crate::functions::Builtin;
 use crate::limits::{NESTING_MAX, too_nested};
 use std::rc::Rc;
@@ -14,14 +14,14 @@ impl Machine<'_> {
     #[inline(never)]
     pub(super) fn call(
         &mut self,
-        call: &Call,
-        node: &Node,
+        call: &CallNode,
+        node: &ExprNode,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let result = match &call.procedure.kind {
-            Kind::Variable(Variable::Outer(Outer::Builtin(builtin)))
-                if !call.partial && !self.is_given(builtin.name()) =>
+            ExprKind::Variable(Variable::Outer(OuterVariable::Builtin(builtin)))
+                if !call.partial && !self.has_variable(builtin.name()) =>
             {
                 self.call_builtin(*builtin, call, node.token.end, input, env)
             }
@@ -29,7 +29,7 @@ impl Machine<'_> {
         };
         match result {
             Ok(val) => Ok(val),
-            Err(flaw) if flaw.placed => Err(flaw),
+            Err(flaw) if flaw.has_position => Err(flaw),
             Err(flaw) => Err(match &call.name {
                 Some(name) => flaw.or_at(node.token).or_token(name),
                 None => flaw.or_at(node.token),
@@ -40,18 +40,18 @@ impl Machine<'_> {
     fn call_builtin(
         &mut self,
         builtin: Builtin,
-        call: &Call,
+        call: &CallNode,
         position: u32,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         if let [
-            Some(Node {
-                kind: Kind::Path(path),
+            Some(ExprNode {
+                kind: ExprKind::Path(path),
                 ..
             }),
         ] = &call.arguments[..]
-            && path.walk
+            && path.is_field_path
             && !path.keep
             && path.group.is_none()
             && self.tracer.is_none()
@@ -61,7 +61,7 @@ impl Machine<'_> {
         }
         let args = self.arguments(call, input, env)?;
         if call.tail && builtin.gives_sequence() {
-            self.pending = Some(Pending {
+            self.pending = Some(TailCall {
                 func: Rc::new(Func::Builtin(builtin)),
                 args,
                 position: call.procedure.token.end,
@@ -71,37 +71,37 @@ impl Machine<'_> {
         self.builtin(builtin, args, input, env)
             .map_err(|flaw| match call.tail {
                 true => {
-                    let mut flaw = flaw.pointing(call.procedure.token.end);
+                    let mut flaw = flaw.at_position(call.procedure.token.end);
                     flaw.tail = true;
                     flaw
                 }
-                false => flaw.pointing(position),
+                false => flaw.at_position(position),
             })
     }
 
-    /// A sum, count or the like over a path, without making what the path leads to.
+    /// Aggregates over a path without materialising the values it leads to.
     fn aggregate(
         &mut self,
         builtin: Builtin,
-        path: &crate::compile::node::Path,
+        path: &crate::compile::node::PathNode,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Option<Val>> {
+    ) -> ExprResult<Option<Val>> {
         match builtin {
             Builtin::Count => {
-                let mut count = Count(0);
-                let done = self.walk_into(path, input, env, &mut count)?;
+                let mut count = CountSink(0);
+                let done = self.follow_path_into(path, input, env, &mut count)?;
                 Ok(done.then(|| Val::count(count.0)))
             }
             Builtin::Sum | Builtin::Average | Builtin::Max | Builtin::Min => {
-                let mut sum = Sum {
+                let mut sum = AggregateSink {
                     count: 0,
                     total: 0.0,
                     max: f64::NEG_INFINITY,
                     min: f64::INFINITY,
                     failed: false,
                 };
-                let done = self.walk_into(path, input, env, &mut sum)?;
+                let done = self.follow_path_into(path, input, env, &mut sum)?;
                 if !done || sum.failed || sum.count == 0 || sum.total.is_nan() {
                     return Ok(None);
                 }
@@ -116,7 +116,7 @@ impl Machine<'_> {
         }
     }
 
-    fn arguments(&mut self, call: &Call, input: &Val, env: &Env) -> Outcome<Vec<Val>> {
+    fn arguments(&mut self, call: &CallNode, input: &Val, env: &Env) -> ExprResult<Vec<Val>> {
         let mut args = Vec::with_capacity(call.arguments.len());
         for argument in call.arguments.iter().flatten() {
             args.push(self.eval(argument, input, env)?);
@@ -125,7 +125,13 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    fn call_value(&mut self, call: &Call, position: u32, input: &Val, env: &Env) -> Outcome<Val> {
+    fn call_value(
+        &mut self,
+        call: &CallNode,
+        position: u32,
+        input: &Val,
+        env: &Env,
+    ) -> ExprResult<Val> {
         let procedure = self.eval(&call.procedure, input, env)?;
         if call.partial {
             return self.partial(call, procedure, input, env);
@@ -133,14 +139,14 @@ impl Machine<'_> {
         let func = match procedure {
             Val::Func(func) => func,
             other => {
-                // The reference evaluates the arguments before it looks at what it calls.
+                // The reference evaluates the arguments before it checks the callee.
                 self.arguments(call, input, env)?;
                 return Err(self.not_a_function(call, &other, "T1005", "T1006"));
             }
         };
         let args = self.arguments(call, input, env)?;
         if call.tail && matches!(*func, Func::Lambda(_)) {
-            self.pending = Some(Pending {
+            self.pending = Some(TailCall {
                 func,
                 args,
                 position: call.procedure.token.end,
@@ -153,15 +159,15 @@ impl Machine<'_> {
     #[cold]
     fn not_a_function(
         &self,
-        call: &Call,
+        call: &CallNode,
         found: &Val,
         hint: &'static str,
         plain: &'static str,
     ) -> Box<Flaw> {
         let name = call.name.clone().unwrap_or_default();
         let meant = match &call.hint {
-            Some(Outer::Builtin(_) | Outer::Host(..)) => true,
-            Some(Outer::Given(name)) => self.is_given(name),
+            Some(OuterVariable::Builtin(_) | OuterVariable::Host(..)) => true,
+            Some(OuterVariable::PassedIn(name)) => self.has_variable(name),
             None => false,
         };
         let flaw = match meant && found.is_undef() {
@@ -169,7 +175,7 @@ impl Machine<'_> {
                 hint,
                 format!("{name} is not a function; did you mean ${name}?"),
             ),
-            false => Flaw::new(plain, "what is called here is not a function"),
+            false => Flaw::new(plain, "only a function can be called"),
         };
         match name.is_empty() {
             true => flaw,
@@ -177,7 +183,13 @@ impl Machine<'_> {
         }
     }
 
-    fn partial(&mut self, call: &Call, procedure: Val, input: &Val, env: &Env) -> Outcome<Val> {
+    fn partial(
+        &mut self,
+        call: &CallNode,
+        procedure: Val,
+        input: &Val,
+        env: &Env,
+    ) -> ExprResult<Val> {
         let Val::Func(func) = procedure else {
             return Err(self.not_a_function(call, &procedure, "T1007", "T1008"));
         };
@@ -192,7 +204,7 @@ impl Machine<'_> {
         if depth > NESTING_MAX {
             return Err(too_nested());
         }
-        Ok(Val::Func(Rc::new(Func::Partial(Partial {
+        Ok(Val::Func(Rc::new(Func::Partial(PartialCall {
             func,
             args,
             depth,
@@ -203,24 +215,26 @@ impl Machine<'_> {
     #[inline(never)]
     pub(super) fn apply_operator(
         &mut self,
-        pair: &(Node, Node),
-        node: &Node,
+        pair: &(ExprNode, ExprNode),
+        node: &ExprNode,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let left = self.eval(&pair.0, input, env)?;
         // A call on the right takes the left as its first argument.
-        if let Kind::Call(call) = &pair.1.kind
+        if let ExprKind::Call(call) = &pair.1.kind
             && !call.partial
         {
             return self.apply_call(call, &pair.1, left, input, env);
         }
-        let Val::Func(func) = self.eval(&pair.1, input, env)? else {
-            let message = "only a function can stand right of ~>";
-            let right = self.eval(&pair.1, input, env)?;
-            return Err(Flaw::new("T2006", message)
-                .at(node.token)
-                .value(right.to_value()));
+        let func = match self.eval(&pair.1, input, env)? {
+            Val::Func(func) => func,
+            right => {
+                let message = "the right side of ~> must be a function";
+                return Err(Flaw::new("T2006", message)
+                    .at(node.token)
+                    .value(right.to_value()));
+            }
         };
         if let Val::Func(first) = &left {
             let depth = first.depth().max(func.depth()) + 1;
@@ -238,12 +252,12 @@ impl Machine<'_> {
 
     fn apply_call(
         &mut self,
-        call: &Call,
-        node: &Node,
+        call: &CallNode,
+        node: &ExprNode,
         left: Val,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let procedure = self.eval(&call.procedure, input, env)?;
         let mut args = vec![left];
         args.extend(self.arguments(call, input, env)?);
@@ -251,7 +265,7 @@ impl Machine<'_> {
             Val::Func(func) => self.apply_at(func, args, Some(node.token.end), input, env),
             other => Err(self.not_a_function(call, other, "T1005", "T1006")),
         };
-        result.map_err(|flaw| match (&call.name, flaw.placed) {
+        result.map_err(|flaw| match (&call.name, flaw.has_position) {
             (Some(name), false) => flaw.or_at(node.token).or_token(name),
             _ => flaw.or_at(node.token),
         })

@@ -1,19 +1,19 @@
-//! Array and object constructors, and the bound on how deep what they make may nest.
+//! Array and object constructors, and the limit on how deeply their results may nest.
 
 use super::frame::Env;
 use super::machine::Machine;
-use super::val::{List, Record, Val};
-use crate::compile::node::{ArrayNode, Group};
-use crate::error::Outcome;
+use super::val::{Val, ValList, ValRecord};
+use crate::compile::node::{ArrayNode, GroupNode};
+use crate::error::ExprResult;
 use crate::limits::{NESTING_MAX, too_nested};
 use crate::value::{Map, Str, Value};
 use std::rc::Rc;
 
 impl Machine<'_> {
     #[inline(never)]
-    pub(super) fn array(&mut self, array: &ArrayNode, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn array(&mut self, array: &ArrayNode, input: &Val, env: &Env) -> ExprResult<Val> {
         if let [(false, node)] = &array.items[..] {
-            // Of one array the items are the array.
+            // A single array among the items is the result itself.
             match self.eval(node, input, env)? {
                 Val::Json(Value::Array(items), depth) => {
                     return Ok(Val::Json(Value::Array(items), depth));
@@ -40,27 +40,28 @@ impl Machine<'_> {
         self.make_array(items)
     }
 
-    /// An array of these items: plain data where they are.
-    pub(crate) fn make_array(&mut self, items: Vec<Val>) -> Outcome<Val> {
+    /// Builds an array from these items, as plain JSON if all of them are.
+    pub(crate) fn make_array(&mut self, items: Vec<Val>) -> ExprResult<Val> {
         self.meter.items(items.len())?;
-        self.pay_for_lists(items.iter())?;
-        let depth = self.nest(items.iter())?;
+        self.charge_for_lists(items.iter())?;
+        let depth = self.nested_depth(items.iter())?;
         if items.iter().all(Val::is_plain) {
             let values: Vec<Value> = items.into_iter().filter_map(Val::into_value).collect();
             return Ok(Val::Json(values.into(), depth));
         }
-        Ok(Val::List(Rc::new(List {
+        Ok(Val::List(Rc::new(ValList {
             items,
             depth,
-            ..List::default()
+            ..ValList::default()
         })))
     }
 
-    /// An object of these pairs, whose keys differ: plain data where the values are.
-    pub(crate) fn make_object(&mut self, pairs: Vec<(Str, Val)>) -> Outcome<Val> {
+    /// Builds an object from these pairs, as plain JSON if all values are. The keys must be
+    /// distinct.
+    pub(crate) fn make_object(&mut self, pairs: Vec<(Str, Val)>) -> ExprResult<Val> {
         self.meter.items(pairs.len())?;
-        self.pay_for_lists(pairs.iter().map(|(_, val)| val))?;
-        let depth = self.nest(pairs.iter().map(|(_, val)| val))?;
+        self.charge_for_lists(pairs.iter().map(|(_, val)| val))?;
+        let depth = self.nested_depth(pairs.iter().map(|(_, val)| val))?;
         if pairs.iter().all(|(_, val)| val.is_plain()) {
             let mut map = Map::with_capacity(pairs.len());
             for (key, val) in pairs {
@@ -70,14 +71,14 @@ impl Machine<'_> {
             }
             return Ok(Val::Json(map.into(), depth));
         }
-        Ok(Val::Record(Rc::new(Record {
+        Ok(Val::Record(Rc::new(ValRecord {
             entries: pairs,
             depth,
         })))
     }
 
-    /// Sequences become arrays of their own inside of what is made.
-    fn pay_for_lists<'v>(&mut self, parts: impl Iterator<Item = &'v Val>) -> Outcome<()> {
+    /// Charges for sequences, which are copied into arrays of their own.
+    fn charge_for_lists<'v>(&mut self, parts: impl Iterator<Item = &'v Val>) -> ExprResult<()> {
         for part in parts {
             if let Val::List(list) = part {
                 self.meter.items(list.items.len())?;
@@ -86,12 +87,12 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The depth of something made of these parts. Depths are upper bounds; past the limit they
-    /// are counted, which is dear but cannot happen often.
-    pub(crate) fn nest<'v>(
+    /// The depth of a value made of these parts. Known depths are upper bounds. Beyond the limit
+    /// the real depth is counted, which is expensive but rare.
+    pub(crate) fn nested_depth<'v>(
         &mut self,
         parts: impl Iterator<Item = &'v Val> + Clone,
-    ) -> Outcome<u16> {
+    ) -> ExprResult<u16> {
         let depth = parts.clone().map(Val::depth).max().unwrap_or(0) + 1;
         if depth <= NESTING_MAX {
             return Ok(depth);
@@ -106,7 +107,7 @@ impl Machine<'_> {
         }
     }
 
-    fn count_depth(&mut self, val: &Val, most: u16) -> Outcome<u16> {
+    fn count_depth(&mut self, val: &Val, most: u16) -> ExprResult<u16> {
         match val {
             Val::Json(value, _) => self.value_depth(value, most),
             Val::List(list) => {
@@ -121,7 +122,7 @@ impl Machine<'_> {
         }
     }
 
-    fn value_depth(&mut self, value: &Value, most: u16) -> Outcome<u16> {
+    fn value_depth(&mut self, value: &Value, most: u16) -> ExprResult<u16> {
         if most == 0 {
             return Ok(1);
         }
@@ -145,7 +146,7 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn object(&mut self, group: &Group, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn object(&mut self, group: &GroupNode, input: &Val, env: &Env) -> ExprResult<Val> {
         let Some(keys) = group.keys.as_ref().filter(|_| !input.is_array()) else {
             return self.group(group, input, env);
         };
@@ -175,17 +176,17 @@ impl Machine<'_> {
         Ok(Val::Json(map.into(), depth + 1))
     }
 
-    /// Goes on where a value is not plain data.
+    /// Continues `object` from the first value that is not plain JSON.
     #[inline(never)]
     fn object_slowly(
         &mut self,
-        group: &Group,
+        group: &GroupNode,
         keys: &[Str],
         (map, depth): (Map, u16),
         (at, val): (usize, Val),
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let mut pairs: Vec<(Str, Val)> = map
             .into_iter()
             .map(|(key, value)| (key, Val::Json(value, depth)))

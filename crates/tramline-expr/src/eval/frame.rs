@@ -1,4 +1,4 @@
-//! Frames hold variables; closures keep them alive, and taking them down needs no deep stack.
+//! Frames hold variables. Closures keep them alive, and dropping them needs no deep stack.
 
 use super::val::{Closure, Func, Val};
 use crate::value::Str;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 pub(crate) type Env = Rc<Frame>;
 
-/// Variables of a block, of a call, or bound along a path.
+/// The variables of a block or a call, or the bindings along a path.
 pub(crate) struct Frame {
     parent: Option<Env>,
     slots: RefCell<Vec<Option<Val>>>,
     bound: Vec<(u32, Val)>,
-    /// The names of the slots, where `$eval` may need them.
+    /// The names of the slots, if `$eval` may need them.
     names: Option<Arc<[Str]>>,
 }
 
@@ -31,7 +31,7 @@ impl Frame {
         })
     }
 
-    pub(crate) fn bound(parent: &Env, bound: Vec<(u32, Val)>) -> Env {
+    pub(crate) fn with_bindings(parent: &Env, bound: Vec<(u32, Val)>) -> Env {
         Rc::new(Self {
             parent: Some(parent.clone()),
             slots: RefCell::default(),
@@ -48,7 +48,7 @@ impl Frame {
         self.names.as_ref()
     }
 
-    pub(crate) fn out(env: &Env, hops: u32) -> &Env {
+    pub(crate) fn ancestor(env: &Env, hops: u32) -> &Env {
         let mut env = env;
         for _ in 0..hops {
             match &env.parent {
@@ -63,8 +63,8 @@ impl Frame {
         self.slots.borrow().get(slot as usize)?.clone()
     }
 
-    /// Looks at a slot without copying what is in it.
-    pub(crate) fn look<T>(&self, slot: u32, look: impl FnOnce(Option<&Val>) -> T) -> T {
+    /// Reads a slot without cloning its value.
+    pub(crate) fn with_slot<T>(&self, slot: u32, look: impl FnOnce(Option<&Val>) -> T) -> T {
         look(
             self.slots
                 .borrow()
@@ -81,7 +81,7 @@ impl Frame {
         drop(old);
     }
 
-    /// The value of a binding made along a path, in this frame or one further out.
+    /// The value of a path binding, in this frame or one further out.
     pub(crate) fn binding(env: &Env, number: u32) -> Option<Val> {
         let mut env = Some(env);
         while let Some(frame) = env {
@@ -96,7 +96,7 @@ impl Frame {
     /// Empties the frame, so that functions in it no longer keep it alive.
     pub(crate) fn clear(&self) {
         let slots = std::mem::take(&mut *self.slots.borrow_mut());
-        dismantle(slots.into_iter().flatten().collect(), Vec::new());
+        drop_iteratively(slots.into_iter().flatten().collect(), Vec::new());
     }
 }
 
@@ -120,12 +120,12 @@ impl Drop for Frame {
             .into_iter()
             .flatten()
             .chain(bound.into_iter().map(|(_, val)| val));
-        dismantle(vals.collect(), self.parent.take().into_iter().collect());
+        drop_iteratively(vals.collect(), self.parent.take().into_iter().collect());
     }
 }
 
-/// Drops values that may hold frames that hold values, and so on, one at a time.
-fn dismantle(mut vals: Vec<Val>, mut envs: Vec<Env>) {
+/// Drops values one at a time, without recursion: they may hold frames that hold further values.
+fn drop_iteratively(mut vals: Vec<Val>, mut envs: Vec<Env>) {
     loop {
         if let Some(env) = envs.pop() {
             if let Some(mut frame) = Rc::into_inner(env) {
@@ -141,7 +141,7 @@ fn dismantle(mut vals: Vec<Val>, mut envs: Vec<Env>) {
         }
         match vals.pop() {
             None => return,
-            Some(Val::Func(func)) => take_apart(func, &mut vals, &mut envs),
+            Some(Val::Func(func)) => split_function(func, &mut vals, &mut envs),
             Some(Val::List(list)) => {
                 if let Some(list) = Rc::into_inner(list) {
                     vals.extend(list.items);
@@ -157,7 +157,7 @@ fn dismantle(mut vals: Vec<Val>, mut envs: Vec<Env>) {
     }
 }
 
-fn take_apart(func: Rc<Func>, vals: &mut Vec<Val>, envs: &mut Vec<Env>) {
+fn split_function(func: Rc<Func>, vals: &mut Vec<Val>, envs: &mut Vec<Env>) {
     match Rc::into_inner(func) {
         Some(Func::Lambda(Closure { env, input, .. })) => {
             envs.push(env);

@@ -2,15 +2,15 @@
 
 use super::frame::{Env, Frame};
 use super::machine::Machine;
-use super::tuple::Tuple;
-use super::val::{Sequence, Val};
-use crate::compile::node::Group;
-use crate::error::{Flaw, Outcome};
+use super::tuple::PathTuple;
+use super::val::{SequenceBuilder, Val};
+use crate::compile::node::GroupNode;
+use crate::error::{ExprResult, Flaw};
 use crate::value::Str;
 use hashbrown::HashMap;
 
-/// The items that one key has gathered, and the pair whose key it is.
-struct Gathered<T> {
+/// The items collected under one key, and the index of the pair that the key belongs to.
+struct KeyGroup<T> {
     key: Str,
     pair: usize,
     items: Vec<T>,
@@ -18,11 +18,11 @@ struct Gathered<T> {
 
 impl Machine<'_> {
     #[inline(never)]
-    pub(super) fn group(&mut self, group: &Group, val: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn group(&mut self, group: &GroupNode, val: &Val, env: &Env) -> ExprResult<Val> {
         if let Val::Tuples(tuples) = val {
             return self.group_tuples(group, tuples, env);
         }
-        let mut groups = Groups::new();
+        let mut groups = KeyGroups::new();
         let items = val.items();
         for at in 0..items.len().max(1) {
             let item = items.get(at);
@@ -33,7 +33,7 @@ impl Machine<'_> {
             }
         }
         let mut pairs = Vec::with_capacity(groups.list.len());
-        for Gathered {
+        for KeyGroup {
             key,
             pair,
             mut items,
@@ -42,7 +42,7 @@ impl Machine<'_> {
             let context = match items.len() {
                 1 => items.pop().unwrap_or(Val::Undef),
                 _ => {
-                    let mut all = Sequence::default();
+                    let mut all = SequenceBuilder::default();
                     for item in items {
                         self.meter.items(item.items().len())?;
                         all.flatten(item);
@@ -58,10 +58,15 @@ impl Machine<'_> {
         self.make_object(pairs)
     }
 
-    fn group_tuples(&mut self, group: &Group, tuples: &[Tuple], env: &Env) -> Outcome<Val> {
-        let mut groups = Groups::new();
+    fn group_tuples(
+        &mut self,
+        group: &GroupNode,
+        tuples: &[PathTuple],
+        env: &Env,
+    ) -> ExprResult<Val> {
+        let mut groups = KeyGroups::new();
         for tuple in tuples {
-            let frame = Frame::bound(env, tuple.bound.clone());
+            let frame = Frame::with_bindings(env, tuple.bound.clone());
             for (pair, (key, _)) in group.pairs.iter().enumerate() {
                 self.meter.items(1)?;
                 let key = self.eval(key, &tuple.at, &frame)?;
@@ -69,9 +74,9 @@ impl Machine<'_> {
             }
         }
         let mut pairs = Vec::with_capacity(groups.list.len());
-        for Gathered { key, pair, items } in groups.list {
+        for KeyGroup { key, pair, items } in groups.list {
             let merged = self.merge_tuples(items)?;
-            let frame = Frame::bound(env, merged.bound);
+            let frame = Frame::with_bindings(env, merged.bound);
             let val = self.eval(&group.pairs[pair].1, &merged.at, &frame)?;
             if !val.is_undef() {
                 pairs.push((key, val));
@@ -80,8 +85,9 @@ impl Machine<'_> {
         self.make_object(pairs)
     }
 
-    /// One tuple whose value and bindings are those of all, each as one value or an array.
-    fn merge_tuples(&mut self, tuples: Vec<Tuple>) -> Outcome<Tuple> {
+    /// Merges tuples into one: its value and bindings are those of all, each a single value or an
+    /// array.
+    fn merge_tuples(&mut self, tuples: Vec<PathTuple>) -> ExprResult<PathTuple> {
         let mut at = Vec::new();
         let mut bound: Vec<(u32, Vec<Val>)> = Vec::new();
         for tuple in tuples {
@@ -99,7 +105,7 @@ impl Machine<'_> {
         let bound = bound
             .into_iter()
             .map(|(number, vals)| (number, append_all(vals)));
-        Ok(Tuple {
+        Ok(PathTuple {
             at: append_all(at),
             bound: bound.collect(),
         })
@@ -110,17 +116,17 @@ fn append_all(mut vals: Vec<Val>) -> Val {
     if vals.len() == 1 {
         return vals.pop().unwrap_or(Val::Undef);
     }
-    let mut all = Sequence::default();
+    let mut all = SequenceBuilder::default();
     vals.into_iter().for_each(|val| all.flatten(val));
     all.finish()
 }
 
-struct Groups<T> {
-    list: Vec<Gathered<T>>,
+struct KeyGroups<T> {
+    list: Vec<KeyGroup<T>>,
     places: HashMap<Str, usize, foldhash::fast::RandomState>,
 }
 
-impl<T> Groups<T> {
+impl<T> KeyGroups<T> {
     fn new() -> Self {
         Self {
             list: Vec::new(),
@@ -128,7 +134,7 @@ impl<T> Groups<T> {
         }
     }
 
-    fn add(&mut self, group: &Group, pair: usize, key: Val, item: T) -> Outcome<()> {
+    fn add(&mut self, group: &GroupNode, pair: usize, key: Val, item: T) -> ExprResult<()> {
         let key = match (key.as_str(), &key) {
             (Some(key), _) => key.clone(),
             (None, Val::Undef) => return Ok(()),
@@ -151,7 +157,7 @@ impl<T> Groups<T> {
             }
             None => {
                 self.places.insert(key.clone(), self.list.len());
-                self.list.push(Gathered {
+                self.list.push(KeyGroup {
                     key,
                     pair,
                     items: vec![item],

@@ -3,19 +3,19 @@
 use super::frame::Env;
 use super::machine::Machine;
 use super::val::Val;
-use crate::compile::node::Node;
-use crate::error::{Flaw, Outcome};
-use crate::functions::equal::{equal, is_true};
+use crate::compile::node::ExprNode;
+use crate::error::{ExprResult, Flaw};
+use crate::functions::equality::{equal, is_true};
 use crate::functions::string::text_of;
 use crate::syntax::ast::BinaryOp;
 use crate::value::{Number, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The longest range, as in the reference.
+/// The longest range, in numbers; the same limit as the reference.
 const RANGE_MAX: f64 = 1e7;
 
-type Pair = (Node, Node);
+type Pair = (ExprNode, ExprNode);
 
 impl Machine<'_> {
     #[inline(never)]
@@ -23,10 +23,10 @@ impl Machine<'_> {
         &mut self,
         op: BinaryOp,
         pair: &Pair,
-        node: &Node,
+        node: &ExprNode,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         if node.peek
             && self.tracer.is_none()
             && let Some(val) = self.peek_val(node, input, env)
@@ -46,11 +46,11 @@ impl Machine<'_> {
     #[inline(never)]
     pub(super) fn negate(
         &mut self,
-        inner: &Node,
-        _: &Node,
+        inner: &ExprNode,
+        _: &ExprNode,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         match self.eval(inner, input, env)? {
             Val::Undef => Ok(Val::Undef),
             Val::Json(Value::Number(number), _) if !number.as_f64().is_nan() => {
@@ -71,10 +71,10 @@ impl Machine<'_> {
         &mut self,
         op: BinaryOp,
         pair: &Pair,
-        node: &Node,
+        node: &ExprNode,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         if node.peek
             && self.tracer.is_none()
             && let Some(val) = self.peek_val(node, input, env)
@@ -93,30 +93,47 @@ impl Machine<'_> {
         order(op, &left, &right)
     }
 
-    pub(super) fn and(&mut self, pair: &Pair, node: &Node, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn and(
+        &mut self,
+        pair: &Pair,
+        node: &ExprNode,
+        input: &Val,
+        env: &Env,
+    ) -> ExprResult<Val> {
         let left = self.eval(&pair.0, input, env)?;
         if !is_true(&self.meter, &left)? {
             return Ok(Val::bool(false));
         }
         let right = self
             .eval(&pair.1, input, env)
-            .map_err(|flaw| blame(flaw, node, "and"))?;
+            .map_err(|flaw| attribute_to_operator(flaw, node, "and"))?;
         Ok(Val::bool(is_true(&self.meter, &right)?))
     }
 
-    pub(super) fn or(&mut self, pair: &Pair, node: &Node, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn or(
+        &mut self,
+        pair: &Pair,
+        node: &ExprNode,
+        input: &Val,
+        env: &Env,
+    ) -> ExprResult<Val> {
         let left = self.eval(&pair.0, input, env)?;
         if is_true(&self.meter, &left)? {
             return Ok(Val::bool(true));
         }
         let right = self
             .eval(&pair.1, input, env)
-            .map_err(|flaw| blame(flaw, node, "or"))?;
+            .map_err(|flaw| attribute_to_operator(flaw, node, "or"))?;
         Ok(Val::bool(is_true(&self.meter, &right)?))
     }
 
     #[inline(never)]
-    pub(super) fn concat(&mut self, operands: &[Node], input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn concat(
+        &mut self,
+        operands: &[ExprNode],
+        input: &Val,
+        env: &Env,
+    ) -> ExprResult<Val> {
         let mut text = String::new();
         for operand in operands {
             match self.eval(operand, input, env)? {
@@ -136,7 +153,7 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn member(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn member(&mut self, pair: &Pair, input: &Val, env: &Env) -> ExprResult<Val> {
         let left = self.eval(&pair.0, input, env)?;
         let right = self.eval(&pair.1, input, env)?;
         if left.is_undef() || right.is_undef() {
@@ -144,7 +161,7 @@ impl Machine<'_> {
         }
         for item in right.items().iter() {
             self.meter.burn(1)?;
-            if same(&left, &item) {
+            if identical(&left, &item) {
                 return Ok(Val::bool(true));
             }
         }
@@ -152,11 +169,17 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn range(&mut self, pair: &Pair, _: &Node, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn range(
+        &mut self,
+        pair: &Pair,
+        _: &ExprNode,
+        input: &Val,
+        env: &Env,
+    ) -> ExprResult<Val> {
         let left = self.eval(&pair.0, input, env)?;
         let right = self.eval(&pair.1, input, env)?;
-        let first = whole(&left, "T2003", "left")?;
-        let last = whole(&right, "T2004", "right")?;
+        let first = integer_bound(&left, "T2003", "left")?;
+        let last = integer_bound(&right, "T2004", "right")?;
         let (Some(first), Some(last)) = (first, last) else {
             return Ok(Val::Undef);
         };
@@ -178,11 +201,11 @@ impl Machine<'_> {
             numbers.push(Value::Number(Number::Int(number as i64)));
             number += 1.0;
         }
-        // A range stands only inside an array constructor, which takes it apart.
+        // A range appears only inside an array constructor, which flattens it.
         Ok(Val::Json(numbers.into(), 1))
     }
 
-    pub(super) fn elvis(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn elvis(&mut self, pair: &Pair, input: &Val, env: &Env) -> ExprResult<Val> {
         let left = self.eval(&pair.0, input, env)?;
         match is_true(&self.meter, &left)? {
             true => Ok(left),
@@ -190,7 +213,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn coalesce(&mut self, pair: &Pair, input: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn coalesce(&mut self, pair: &Pair, input: &Val, env: &Env) -> ExprResult<Val> {
         let left = self.eval(&pair.0, input, env)?;
         match left.is_undef() {
             false => Ok(left),
@@ -200,12 +223,12 @@ impl Machine<'_> {
 
     pub(super) fn conditional(
         &mut self,
-        parts: &(Node, Node, Option<Node>),
+        parts: &(ExprNode, ExprNode, Option<ExprNode>),
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         if parts.0.peek && self.tracer.is_none() {
-            // The branches may call: only the test is tried.
+            // The branches may call functions: only the test is tried.
             if let Some(Val::Json(Value::Bool(truth), _)) = self.peek_val(&parts.0, input, env) {
                 return match (truth, &parts.2) {
                     (true, _) => self.eval(&parts.1, input, env),
@@ -225,10 +248,10 @@ impl Machine<'_> {
     }
 }
 
-/// The reference puts errors from the right of `and` and `or` down to the operator.
+/// The reference attributes errors on the right side of `and` and `or` to the operator.
 #[cold]
-fn blame(flaw: Box<Flaw>, node: &Node, mark: &'static str) -> Box<Flaw> {
-    flaw.pointing(node.token.end).token(mark)
+fn attribute_to_operator(flaw: Box<Flaw>, node: &ExprNode, mark: &'static str) -> Box<Flaw> {
+    flaw.at_position(node.token.end).token(mark)
 }
 
 pub(super) fn calculate(op: BinaryOp, left: f64, right: f64) -> f64 {
@@ -242,7 +265,7 @@ pub(super) fn calculate(op: BinaryOp, left: f64, right: f64) -> f64 {
     }
 }
 
-pub(super) fn finite(number: f64, token: &'static str) -> Outcome<()> {
+pub(super) fn finite(number: f64, token: &'static str) -> ExprResult<()> {
     if number.is_infinite() {
         let message = "the number is out of range";
         return Err(Flaw::new("D1001", message)
@@ -252,7 +275,7 @@ pub(super) fn finite(number: f64, token: &'static str) -> Outcome<()> {
     Ok(())
 }
 
-fn operand(val: &Val, code: &'static str, side: &str, op: BinaryOp) -> Outcome<Option<f64>> {
+fn operand(val: &Val, code: &'static str, side: &str, op: BinaryOp) -> ExprResult<Option<f64>> {
     match val {
         Val::Undef => Ok(None),
         Val::Json(Value::Number(number), _) if !number.as_f64().is_nan() => {
@@ -268,7 +291,7 @@ fn operand(val: &Val, code: &'static str, side: &str, op: BinaryOp) -> Outcome<O
     }
 }
 
-fn whole(val: &Val, code: &'static str, side: &str) -> Outcome<Option<f64>> {
+fn integer_bound(val: &Val, code: &'static str, side: &str) -> ExprResult<Option<f64>> {
     match val {
         Val::Undef => Ok(None),
         Val::Json(Value::Number(number), _) if number.as_f64().fract() == 0.0 => {
@@ -281,8 +304,8 @@ fn whole(val: &Val, code: &'static str, side: &str) -> Outcome<Option<f64>> {
     }
 }
 
-/// Whether two values are one: arrays and objects only if they are the very same.
-fn same(left: &Val, right: &Val) -> bool {
+/// Whether two values are identical: arrays and objects only if they share storage.
+fn identical(left: &Val, right: &Val) -> bool {
     match (left, right) {
         (Val::Json(a, _), Val::Json(b, _)) => match (a, b) {
             (Value::Array(a), Value::Array(b)) => Arc::ptr_eq(a, b),
@@ -293,7 +316,7 @@ fn same(left: &Val, right: &Val) -> bool {
     }
 }
 
-/// The order of two texts as JavaScript has it: by UTF-16 units.
+/// Orders text as JavaScript does: by UTF-16 units.
 pub(crate) fn text_order(left: &str, right: &str) -> Ordering {
     let differing = left.chars().zip(right.chars()).find(|(a, b)| a != b);
     match differing {
@@ -307,7 +330,7 @@ pub(crate) fn text_order(left: &str, right: &str) -> Ordering {
     }
 }
 
-pub(super) fn holds(op: BinaryOp, ordering: Option<Ordering>) -> bool {
+pub(super) fn satisfies(op: BinaryOp, ordering: Option<Ordering>) -> bool {
     match ordering {
         None => false,
         Some(ordering) => match op {
@@ -320,7 +343,7 @@ pub(super) fn holds(op: BinaryOp, ordering: Option<Ordering>) -> bool {
     }
 }
 
-fn order(op: BinaryOp, left: &Val, right: &Val) -> Outcome<Val> {
+fn order(op: BinaryOp, left: &Val, right: &Val) -> ExprResult<Val> {
     let comparable = |val: &Val| {
         matches!(
             val,
@@ -335,11 +358,11 @@ fn order(op: BinaryOp, left: &Val, right: &Val) -> Outcome<Val> {
             .value(wrong.to_value()));
     }
     match (left, right) {
-        (Val::Json(Value::Number(a), _), Val::Json(Value::Number(b), _)) => {
-            Ok(Val::bool(holds(op, a.as_f64().partial_cmp(&b.as_f64()))))
-        }
+        (Val::Json(Value::Number(a), _), Val::Json(Value::Number(b), _)) => Ok(Val::bool(
+            satisfies(op, a.as_f64().partial_cmp(&b.as_f64())),
+        )),
         (Val::Json(Value::String(a), _), Val::Json(Value::String(b), _)) => {
-            Ok(Val::bool(holds(op, Some(text_order(a, b)))))
+            Ok(Val::bool(satisfies(op, Some(text_order(a, b)))))
         }
         (Val::Undef, _) | (_, Val::Undef) => Ok(Val::Undef),
         _ => {

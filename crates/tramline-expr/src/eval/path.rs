@@ -1,18 +1,18 @@
-//! Paths, the general case: each step maps every value of the step before.
+//! Paths, the general case: each step maps every value of the previous step.
 
 use super::frame::Env;
-use super::machine::{Machine, keep};
-use super::val::{List, Sequence, Val};
-use crate::compile::node::{Filter, Kind, Path, Stage, Step, StepKind};
-use crate::error::Outcome;
+use super::machine::{Machine, keep_array};
+use super::val::{SequenceBuilder, Val, ValList};
+use crate::compile::node::{ExprKind, PathNode, PathStage, PathStep, StepFilter, StepKind};
+use crate::error::ExprResult;
 use crate::value::Value;
 use std::rc::Rc;
 
 impl Machine<'_> {
-    pub(super) fn path(&mut self, path: &Path, input: &Val, env: &Env) -> Outcome<Val> {
-        if path.walk
+    pub(super) fn path(&mut self, path: &PathNode, input: &Val, env: &Env) -> ExprResult<Val> {
+        if path.is_field_path
             && self.tracer.is_none()
-            && let Some(val) = self.walk(path, input, env)?
+            && let Some(val) = self.follow_path(path, input, env)?
         {
             return self.finish_path(path, val, env);
         }
@@ -20,27 +20,27 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    fn path_slowly(&mut self, path: &Path, input: &Val, env: &Env) -> Outcome<Val> {
+    fn path_slowly(&mut self, path: &PathNode, input: &Val, env: &Env) -> ExprResult<Val> {
         let from_variable = match path.steps.first() {
-            Some(Step {
+            Some(PathStep {
                 kind: StepKind::Expr(node),
                 ..
             }) => {
                 matches!(
                     node.kind,
-                    Kind::Variable(_) | Kind::Context | Kind::Root | Kind::Bound(_)
+                    ExprKind::Variable(_) | ExprKind::Context | ExprKind::Root | ExprKind::Bound(_)
                 )
             }
             _ => false,
         };
         let mut current = match input.is_array() && !from_variable {
             true => input.clone(),
-            false => Val::List(Rc::new(List {
+            false => Val::List(Rc::new(ValList {
                 items: vec![input.clone()],
                 depth: input.depth(),
                 plain: input.is_plain(),
                 sequence: true,
-                ..List::default()
+                ..ValList::default()
             })),
         };
         let last = path.steps.len().saturating_sub(1);
@@ -49,8 +49,8 @@ impl Machine<'_> {
                 return self.tuple_path(path, current, env);
             }
             current = match &step.kind {
-                StepKind::Expr(node) if at == 0 && step.whole => {
-                    let made = whole(self.eval(node, &current, env)?);
+                StepKind::Expr(node) if at == 0 && step.no_flatten => {
+                    let made = mark_no_flatten(self.eval(node, &current, env)?);
                     self.stages(&step.stages, made, env)?
                 }
                 _ => self.step(step, &current, env, at == last)?,
@@ -62,19 +62,21 @@ impl Machine<'_> {
         self.finish_path(path, current, env)
     }
 
-    /// What `[]` and a group-by do to the results of a path.
-    pub(super) fn finish_path(&mut self, path: &Path, val: Val, env: &Env) -> Outcome<Val> {
+    /// Applies `[]` and a group-by to the results of a path.
+    pub(super) fn finish_path(&mut self, path: &PathNode, val: Val, env: &Env) -> ExprResult<Val> {
         let mut val = val;
         if path.keep {
             val = match val {
                 Val::Undef => Val::Undef,
-                Val::List(list) if list.sequence && !list.outer => keep(Val::List(list)),
-                Val::List(list) if !list.whole => Val::List(list),
+                Val::List(list) if list.sequence && !list.is_wrapped_input => {
+                    keep_array(Val::List(list))
+                }
+                Val::List(list) if !list.no_flatten => Val::List(list),
                 Val::Json(Value::Array(items), depth) => Val::Json(Value::Array(items), depth),
                 other => {
-                    let mut only = Sequence::default();
+                    let mut only = SequenceBuilder::default();
                     only.push(other);
-                    keep(only.raw())
+                    keep_array(only.into_sequence())
                 }
             };
         }
@@ -85,7 +87,7 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    fn step(&mut self, step: &Step, current: &Val, env: &Env, last: bool) -> Outcome<Val> {
+    fn step(&mut self, step: &PathStep, current: &Val, env: &Env, last: bool) -> ExprResult<Val> {
         let node = match &step.kind {
             StepKind::Expr(node) => node,
             StepKind::Sort(terms, token) => {
@@ -98,8 +100,8 @@ impl Machine<'_> {
         for at in 0..items.len() {
             self.meter.burn(1)?;
             let mut val = self.eval(node, &items.get(at), env)?;
-            if step.whole {
-                val = whole(val);
+            if step.no_flatten {
+                val = mark_no_flatten(val);
             }
             if !step.stages.is_empty() {
                 val = self.stages(&step.stages, val, env)?;
@@ -108,11 +110,11 @@ impl Machine<'_> {
                 results.push(val);
             }
         }
-        self.gather(results, last)
+        self.collect_results(results, last)
     }
 
-    /// One sequence of all results; a single array at the end of a path stays as it is.
-    fn gather(&mut self, mut results: Vec<Val>, last: bool) -> Outcome<Val> {
+    /// One sequence of all results. A single array at the end of a path stays as it is.
+    fn collect_results(&mut self, mut results: Vec<Val>, last: bool) -> ExprResult<Val> {
         if let (true, [only]) = (last, &results[..]) {
             let is_plain = match only {
                 Val::Json(Value::Array(_), _) => true,
@@ -125,34 +127,34 @@ impl Machine<'_> {
         }
         if !results.iter().any(Val::is_array) {
             self.meter.items(results.len())?;
-            return Ok(Sequence { items: results }.raw());
+            return Ok(SequenceBuilder { items: results }.into_sequence());
         }
-        let mut found = Sequence::default();
+        let mut found = SequenceBuilder::default();
         for val in results {
             self.meter.items(val.items().len())?;
             found.flatten(val);
         }
-        Ok(found.raw())
+        Ok(found.into_sequence())
     }
 
-    pub(super) fn stages(&mut self, stages: &[Stage], val: Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn stages(&mut self, stages: &[PathStage], val: Val, env: &Env) -> ExprResult<Val> {
         let mut val = val;
         for stage in stages {
             val = match stage {
-                Stage::Filter(Filter::At(place)) => self.pick(*place, &val)?,
-                Stage::Filter(Filter::Test(test)) => self.filter(test, &val, env)?,
-                Stage::Index(binding) => self.number_tuples(*binding, val),
+                PathStage::Filter(StepFilter::At(place)) => self.item_at(*place, &val)?,
+                PathStage::Filter(StepFilter::Test(test)) => self.filter(test, &val, env)?,
+                PathStage::Index(binding) => self.bind_index(*binding, val),
             };
         }
         Ok(val)
     }
 
     /// A field of an object, or of all objects in an array.
-    pub(crate) fn lookup(&mut self, input: &Val, name: &str) -> Outcome<Val> {
+    pub(crate) fn lookup(&mut self, input: &Val, name: &str) -> ExprResult<Val> {
         match input {
             Val::Json(Value::Object(map), depth) => Ok(map
                 .get(name)
-                .map_or(Val::Undef, |value| Val::part(value, *depth))),
+                .map_or(Val::Undef, |value| Val::part_of(value, *depth))),
             Val::Json(Value::Array(_), _) | Val::List(_) => self.lookup_all(input, name),
             Val::Record(record) => {
                 let found = record.entries.iter().find(|(key, _)| key == name);
@@ -163,38 +165,38 @@ impl Machine<'_> {
     }
 
     #[inline(never)]
-    fn lookup_all(&mut self, input: &Val, name: &str) -> Outcome<Val> {
-        let mut found = Sequence::default();
+    fn lookup_all(&mut self, input: &Val, name: &str) -> ExprResult<Val> {
+        let mut found = SequenceBuilder::default();
         for item in input.items().iter() {
             self.meter.burn(1)?;
             let val = self.lookup(&item, name)?;
             self.meter.items(val.items().len())?;
             found.flatten(match val {
-                Val::List(list) if list.whole => {
+                Val::List(list) if list.no_flatten => {
                     let mut list = Rc::unwrap_or_clone(list);
-                    list.whole = false;
+                    list.no_flatten = false;
                     Val::List(Rc::new(list))
                 }
                 other => other,
             });
         }
-        Ok(found.raw())
+        Ok(found.into_sequence())
     }
 }
 
 /// Marks an array so that steps do not flatten it.
-pub(super) fn whole(val: Val) -> Val {
+pub(super) fn mark_no_flatten(val: Val) -> Val {
     match val {
-        Val::Json(Value::Array(_), depth) => Val::List(Rc::new(List {
+        Val::Json(Value::Array(_), depth) => Val::List(Rc::new(ValList {
             items: val.items().iter().collect(),
             depth,
             plain: true,
-            whole: true,
-            ..List::default()
+            no_flatten: true,
+            ..ValList::default()
         })),
         Val::List(list) => {
             let mut list = Rc::unwrap_or_clone(list);
-            list.whole = true;
+            list.no_flatten = true;
             Val::List(Rc::new(list))
         }
         other => other,

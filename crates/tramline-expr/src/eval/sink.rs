@@ -1,25 +1,26 @@
-//! What becomes of the values at the end of a walk: gathered, added up, counted.
+//! Consumers of the values at the end of a path: collected, summed or counted.
 
-use super::val::{Sequence, Val};
+use super::val::{SequenceBuilder, Val};
 use crate::value::Value;
 
-/// What takes the values at the end of a walk.
+/// Consumes the values at the end of a path.
 pub(super) trait Sink {
-    /// Takes one value; `depth` bounds what this evaluation added to it. False stops the walk.
+    /// Takes one value; `depth` bounds the levels that this evaluation added to it. Returning false
+    /// stops the traversal.
     fn take(&mut self, value: &Value, depth: u16) -> bool;
 
-    /// Says that so many values may come.
+    /// Announces how many values may follow.
     fn expect(&mut self, _values: usize) {}
 }
 
-/// Gathers values.
+/// Collects values.
 #[derive(Default)]
-pub(super) struct Gather {
+pub(super) struct CollectSink {
     values: Vec<Value>,
     depth: u16,
 }
 
-impl Sink for Gather {
+impl Sink for CollectSink {
     #[inline]
     fn take(&mut self, value: &Value, depth: u16) -> bool {
         self.values.push(value.clone());
@@ -32,16 +33,16 @@ impl Sink for Gather {
     }
 }
 
-impl Gather {
-    /// What the values stand for: two or more are an array, and no one can tell it from a sequence.
+impl CollectSink {
+    /// The result as a value. Two or more are an array, which behaves like a sequence.
     pub(super) fn finish(mut self, keep: bool) -> Val {
         match self.values.len() {
             0 => Val::Undef,
             1 if keep => {
-                let mut only = Sequence::default();
+                let mut only = SequenceBuilder::default();
                 only.items
                     .extend(self.values.pop().map(|value| Val::Json(value, self.depth)));
-                only.raw()
+                only.into_sequence()
             }
             1 => self
                 .values
@@ -52,17 +53,17 @@ impl Gather {
     }
 }
 
-/// Adds numbers up.
-pub(super) struct Sum {
+/// Sums numbers, and tracks their count, maximum and minimum.
+pub(super) struct AggregateSink {
     pub(super) count: usize,
     pub(super) total: f64,
     pub(super) max: f64,
     pub(super) min: f64,
-    /// Something was not a number.
+    /// A value was not a number.
     pub(super) failed: bool,
 }
 
-impl Sink for Sum {
+impl Sink for AggregateSink {
     #[inline]
     fn take(&mut self, value: &Value, _: u16) -> bool {
         match value {
@@ -80,9 +81,9 @@ impl Sink for Sum {
 }
 
 /// Counts values.
-pub(super) struct Count(pub(super) usize);
+pub(super) struct CountSink(pub(super) usize);
 
-impl Sink for Count {
+impl Sink for CountSink {
     #[inline]
     fn take(&mut self, _: &Value, _: u16) -> bool {
         self.0 += 1;

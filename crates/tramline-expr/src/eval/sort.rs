@@ -1,11 +1,11 @@
-//! Sorting: order-by with its terms, and the merge sort that survives any comparator.
+//! Sorting: order-by with its terms, and a merge sort that tolerates any comparator.
 
 use super::frame::{Env, Frame};
 use super::machine::Machine;
 use super::operator::text_order;
-use super::val::{Sequence, Val};
-use crate::compile::node::Term;
-use crate::error::{Flaw, Outcome, Span};
+use super::val::{SequenceBuilder, Val};
+use crate::compile::node::SortTerm;
+use crate::error::{ExprResult, Flaw, Span};
 use crate::value::Value;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -14,14 +14,14 @@ impl Machine<'_> {
     #[inline(never)]
     pub(super) fn order_by(
         &mut self,
-        terms: &[Term],
+        terms: &[SortTerm],
         token: Span,
         val: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         if let Val::Tuples(tuples) = val {
             let context = |at: usize| {
-                let frame = Frame::bound(env, tuples[at].bound.clone());
+                let frame = Frame::with_bindings(env, tuples[at].bound.clone());
                 (tuples[at].at.clone(), frame)
             };
             let order = self.order(terms, token, tuples.len(), &context)?;
@@ -33,19 +33,19 @@ impl Machine<'_> {
         let context = |at: usize| (items.get(at), env.clone());
         let order = self.order(terms, token, items.len(), &context)?;
         let items = order.into_iter().map(|at| items.get(at)).collect();
-        Ok(Sequence { items }.raw())
+        Ok(SequenceBuilder { items }.into_sequence())
     }
 
-    /// The order of so many items. As in the reference, a term is evaluated when two items are
-    /// first compared by it: what is never compared cannot fail.
+    /// The order of `count` items. As in the reference, a term is evaluated when two items are
+    /// first compared by it: a term that is never compared cannot fail.
     fn order(
         &mut self,
-        terms: &[Term],
+        terms: &[SortTerm],
         token: Span,
         count: usize,
         context: &dyn Fn(usize) -> (Val, Env),
-    ) -> Outcome<Vec<usize>> {
-        // One after the other: all keys of an item, then those of the next.
+    ) -> ExprResult<Vec<usize>> {
+        // Laid out by item: all keys of the first item, then those of the next.
         let mut keys: Vec<Option<Val>> = vec![None; count * terms.len()];
         merge_sort((0..count).collect(), &mut |&a, &b| {
             self.meter.burn(1)?;
@@ -71,10 +71,10 @@ impl Machine<'_> {
     }
 }
 
-fn compare_keys(left: &Val, right: &Val, descending: bool) -> Outcome<Ordering> {
+fn compare_keys(left: &Val, right: &Val, descending: bool) -> ExprResult<Ordering> {
     let ordering = match (left, right) {
         (Val::Undef, Val::Undef) => return Ok(Ordering::Equal),
-        // What is missing comes last, whichever way the rest is sorted.
+        // Missing values come last in either direction.
         (Val::Undef, _) => return Ok(Ordering::Greater),
         (_, Val::Undef) => return Ok(Ordering::Less),
         (Val::Json(Value::Number(a), _), Val::Json(Value::Number(b), _)) => a
@@ -102,13 +102,13 @@ fn unsortable(a: &Val, b: &Val) -> Box<Flaw> {
     }
 }
 
-/// A stable merge sort: `after` says that the first comes after the second. An inconsistent
-/// comparator gives some order, never a panic. Halves are sorted left to right, so that of several
-/// comparisons that fail it is the reference's that fails first.
+/// A stable merge sort; `after` returns whether the first argument comes after the second. An
+/// inconsistent comparator gives some order, never a panic. Halves are sorted left to right, so
+/// that the first failing comparison is the same as in the reference.
 pub(crate) fn merge_sort<T>(
     items: Vec<T>,
-    after: &mut dyn FnMut(&T, &T) -> Outcome<bool>,
-) -> Outcome<Vec<T>> {
+    after: &mut dyn FnMut(&T, &T) -> ExprResult<bool>,
+) -> ExprResult<Vec<T>> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     let mut merged = Vec::with_capacity(items.len());
     sort_part(&items, &mut order, &mut merged, after)?;
@@ -119,13 +119,13 @@ pub(crate) fn merge_sort<T>(
         .collect())
 }
 
-/// Sorts a part of the order; as deep as the logarithm of its length.
+/// Sorts a part of the order. The recursion is logarithmic in its length.
 fn sort_part<T>(
     items: &[T],
     order: &mut [usize],
     merged: &mut Vec<usize>,
-    after: &mut dyn FnMut(&T, &T) -> Outcome<bool>,
-) -> Outcome<()> {
+    after: &mut dyn FnMut(&T, &T) -> ExprResult<bool>,
+) -> ExprResult<()> {
     if order.len() < 2 {
         return Ok(());
     }

@@ -1,16 +1,16 @@
-//! The transform operator: a copy of its input in which what a pattern finds is changed.
+//! The transform operator: copies its input and changes the objects that a pattern matches.
 
 use super::frame::Env;
 use super::machine::Machine;
 use super::val::Val;
 use crate::compile::node::Transform;
-use crate::error::{Flaw, Outcome};
+use crate::error::{ExprResult, Flaw};
 use crate::value::{Map, Str, Value};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// A change to one object of the input.
-struct Change {
+struct ObjectChange {
     set: Option<Arc<Map>>,
     remove: Vec<Str>,
 }
@@ -22,7 +22,7 @@ impl Machine<'_> {
         transform: &Transform,
         target: Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let (value, depth) = match target {
             Val::Undef => return Ok(Val::Undef),
             other => {
@@ -35,10 +35,10 @@ impl Machine<'_> {
         };
         let copy = Val::Json(value, depth);
         let matches = self.eval(&transform.pattern, &copy, env)?;
-        let mut changes = Changes::default();
+        let mut changes = ObjectChanges::default();
         for found in matches.items().iter() {
             self.meter.items(1)?;
-            // Made for whatever was found, for the errors in it; only objects can change.
+            // Evaluated for every match, because it may fail; only objects can change.
             let change = self.change(transform, &found, env)?;
             if let Val::Json(Value::Object(map), _) = &found {
                 changes.entry(Arc::as_ptr(map)).or_default().push(change);
@@ -65,15 +65,20 @@ impl Machine<'_> {
                 );
             }
         }
-        self.nest(std::iter::once(&Val::Json(changed.clone(), deepest)))?;
+        self.nested_depth(std::iter::once(&Val::Json(changed.clone(), deepest)))?;
         Ok(Val::Json(changed, deepest))
     }
 
-    fn count_value(&mut self, value: &Value) -> Outcome<u16> {
-        self.nest(std::iter::once(&Val::Json(value.clone(), u16::MAX - 1)))
+    fn count_value(&mut self, value: &Value) -> ExprResult<u16> {
+        self.nested_depth(std::iter::once(&Val::Json(value.clone(), u16::MAX - 1)))
     }
 
-    fn change(&mut self, transform: &Transform, found: &Val, env: &Env) -> Outcome<Change> {
+    fn change(
+        &mut self,
+        transform: &Transform,
+        found: &Val,
+        env: &Env,
+    ) -> ExprResult<ObjectChange> {
         let set = match self.eval(&transform.update, found, env)? {
             Val::Undef => None,
             Val::Json(Value::Object(set), _) => Some(set),
@@ -94,18 +99,19 @@ impl Machine<'_> {
                 match name.as_str() {
                     Some(name) => remove.push(name.clone()),
                     None => {
-                        let message = "a transform deletes the fields that a string or an array of strings names";
+                        let message = "the fields that a transform deletes must be a string or an array of strings";
                         let flaw = Flaw::new("T2012", message).at(delete.token);
                         return Err(flaw.value(names.to_value()));
                     }
                 }
             }
         }
-        Ok(Change { set, remove })
+        Ok(ObjectChange { set, remove })
     }
 
-    /// The value with the changes made, if there are any in it: the rest is shared, not copied.
-    fn rebuild(&mut self, value: &Value, changes: &Changes) -> Outcome<Option<Value>> {
+    /// The value with the changes applied, if any concern it. Unchanged parts are shared, not
+    /// copied.
+    fn rebuild(&mut self, value: &Value, changes: &ObjectChanges) -> ExprResult<Option<Value>> {
         self.meter.burn(1)?;
         match value {
             Value::Array(items) => {
@@ -146,5 +152,5 @@ impl Machine<'_> {
     }
 }
 
-/// Changes by the object that they are made to.
-type Changes = HashMap<*const Map, Vec<Change>, foldhash::fast::RandomState>;
+/// Changes, by the object they apply to.
+type ObjectChanges = HashMap<*const Map, Vec<ObjectChange>, foldhash::fast::RandomState>;

@@ -2,20 +2,20 @@
 
 use super::frame::{Env, Frame};
 use super::machine::Machine;
-use super::val::{Sequence, Val};
-use crate::compile::node::{Path, Step, StepKind};
-use crate::error::Outcome;
+use super::val::{SequenceBuilder, Val};
+use crate::compile::node::{PathNode, PathStep, StepKind};
+use crate::error::ExprResult;
 use crate::value::Value;
 use std::rc::Rc;
 
-/// A value on its way along a path, and what was bound on the way.
+/// A value along a path, with the bindings made so far.
 #[derive(Clone)]
-pub(crate) struct Tuple {
+pub(crate) struct PathTuple {
     pub(crate) at: Val,
     pub(crate) bound: Vec<(u32, Val)>,
 }
 
-impl Tuple {
+impl PathTuple {
     fn bind(&mut self, number: u32, val: Val) {
         match self.bound.iter_mut().find(|(known, _)| *known == number) {
             Some((_, place)) => *place = val,
@@ -27,7 +27,12 @@ impl Tuple {
 impl Machine<'_> {
     /// The rest of a path, from the first step whose results carry bindings.
     #[inline(never)]
-    pub(super) fn tuple_path(&mut self, path: &Path, current: Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn tuple_path(
+        &mut self,
+        path: &PathNode,
+        current: Val,
+        env: &Env,
+    ) -> ExprResult<Val> {
         let from = path.tuple_from.unwrap_or(0);
         let mut tuples = None;
         for step in &path.steps[from..] {
@@ -41,17 +46,17 @@ impl Machine<'_> {
             return self.finish_path(path, Val::Tuples(Rc::new(tuples)), env);
         }
         let items = tuples.into_iter().map(|tuple| tuple.at).collect();
-        self.finish_path(path, Sequence { items }.raw(), env)
+        self.finish_path(path, SequenceBuilder { items }.into_sequence(), env)
     }
 
     #[inline(never)]
     fn tuple_step(
         &mut self,
-        step: &Step,
+        step: &PathStep,
         current: &Val,
-        tuples: Option<Vec<Tuple>>,
+        tuples: Option<Vec<PathTuple>>,
         env: &Env,
-    ) -> Outcome<Vec<Tuple>> {
+    ) -> ExprResult<Vec<PathTuple>> {
         let node = match &step.kind {
             StepKind::Expr(node) => node,
             StepKind::Sort(terms, token) => {
@@ -60,17 +65,22 @@ impl Machine<'_> {
                         self.order_by(terms, *token, &Val::Tuples(Rc::new(tuples)), env)?
                     }
                     None => {
-                        // The terms are compiled to see a path's bindings: give them none.
-                        let frame = Frame::bound(env, Vec::new());
+                        // The terms are compiled with a scope for path bindings: give them an empty
+                        // one.
+                        let frame = Frame::with_bindings(env, Vec::new());
                         let sorted = self.order_by(terms, *token, current, &frame)?;
-                        let tuples = sorted.items().iter().enumerate().map(|(at, val)| Tuple {
-                            at: val,
-                            bound: step
-                                .index
-                                .map(|index| (index, Val::count(at)))
-                                .into_iter()
-                                .collect(),
-                        });
+                        let tuples = sorted
+                            .items()
+                            .iter()
+                            .enumerate()
+                            .map(|(at, val)| PathTuple {
+                                at: val,
+                                bound: step
+                                    .index
+                                    .map(|index| (index, Val::count(at)))
+                                    .into_iter()
+                                    .collect(),
+                            });
                         Val::Tuples(Rc::new(tuples.collect()))
                     }
                 };
@@ -78,7 +88,7 @@ impl Machine<'_> {
             }
         };
         let tuples = tuples.unwrap_or_else(|| {
-            let bare = |at| Tuple {
+            let bare = |at| PathTuple {
                 at,
                 bound: Vec::new(),
             };
@@ -86,24 +96,24 @@ impl Machine<'_> {
         });
         let mut results = Vec::new();
         for tuple in tuples {
-            let frame = Frame::bound(env, tuple.bound.clone());
+            let frame = Frame::with_bindings(env, tuple.bound.clone());
             let val = self.eval(node, &tuple.at, &frame)?;
-            self.spread(step, &tuple, &val, &mut results)?;
+            self.expand_tuple(step, &tuple, &val, &mut results)?;
         }
         self.tuple_stages(step, Val::Tuples(Rc::new(results)), env)
     }
 
-    fn spread(
+    fn expand_tuple(
         &mut self,
-        step: &Step,
-        from: &Tuple,
+        step: &PathStep,
+        from: &PathTuple,
         val: &Val,
-        out: &mut Vec<Tuple>,
-    ) -> Outcome<()> {
+        out: &mut Vec<PathTuple>,
+    ) -> ExprResult<()> {
         if let Val::Tuples(inner) = val {
             for tuple in inner.iter() {
                 self.meter.items(1 + from.bound.len() + tuple.bound.len())?;
-                let mut joined = Tuple {
+                let mut joined = PathTuple {
                     at: tuple.at.clone(),
                     bound: from.bound.clone(),
                 };
@@ -135,15 +145,15 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn tuple_stages(&mut self, step: &Step, val: Val, env: &Env) -> Outcome<Vec<Tuple>> {
+    fn tuple_stages(&mut self, step: &PathStep, val: Val, env: &Env) -> ExprResult<Vec<PathTuple>> {
         match self.stages(&step.stages, val, env)? {
             Val::Tuples(tuples) => Ok(Rc::unwrap_or_clone(tuples)),
             _ => Ok(Vec::new()),
         }
     }
 
-    /// Numbers tuples by their place.
-    pub(super) fn number_tuples(&mut self, binding: u32, val: Val) -> Val {
+    /// Binds the index of each tuple.
+    pub(super) fn bind_index(&mut self, binding: u32, val: Val) -> Val {
         match val {
             Val::Tuples(tuples) => {
                 let mut tuples = Rc::unwrap_or_clone(tuples);

@@ -1,53 +1,54 @@
-//! Values in flight: shared JSON, and what JSON does not have (undefined, sequences, functions).
+//! Values during an evaluation: shared JSON, plus what JSON lacks (undefined, sequences,
+//! functions).
 
 use super::frame::Env;
-use super::tuple::Tuple;
+use super::tuple::PathTuple;
 use crate::compile::node::{Lambda, Transform};
 use crate::functions::Builtin;
-use crate::functions::pattern::Pattern;
+use crate::functions::pattern::RegexPattern;
 use crate::syntax::signature::{
-    ARRAY, BOOLEAN, FUNCTION, MISSING, NULL, NUMBER, OBJECT, STRING, Types,
+    ARRAY, BOOLEAN, FUNCTION, MISSING, NULL, NUMBER, OBJECT, STRING, TypeSet,
 };
 use crate::value::{Map, Number, Str, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A value while an evaluation runs.
+/// A value during an evaluation.
 #[derive(Clone)]
 pub(crate) enum Val {
     /// JSONata's undefined.
     Undef,
-    /// Plain data, and how many levels of it this evaluation may have added above its input.
+    /// Plain JSON, and an upper bound on the levels that this evaluation added to it.
     Json(Value, u16),
-    /// A sequence, or an array that holds something other than plain data.
-    List(Rc<List>),
-    /// An object that holds something other than plain data.
-    Record(Rc<Record>),
+    /// A sequence, or an array that holds something other than plain JSON.
+    List(Rc<ValList>),
+    /// An object that holds something other than plain JSON.
+    Record(Rc<ValRecord>),
     Func(Rc<Func>),
     /// Results of a path with the bindings made along it.
-    Tuples(Rc<Vec<Tuple>>),
+    Tuples(Rc<Vec<PathTuple>>),
 }
 
 /// Several values; see the flags for how they differ from a plain array.
 #[derive(Clone, Default)]
-pub(crate) struct List {
+pub(crate) struct ValList {
     pub(crate) items: Vec<Val>,
     pub(crate) depth: u16,
-    /// Holds nothing but plain data.
+    /// Holds only plain JSON.
     pub(crate) plain: bool,
-    /// Made by a path or a function: one item stands for itself, none for undefined.
+    /// Made by a path or a function: one item means the item itself, none means undefined.
     pub(crate) sequence: bool,
     /// A sequence that stays an array even with one item.
     pub(crate) keep: bool,
     /// Made by an array constructor at the end of a path: steps do not flatten it.
-    pub(crate) whole: bool,
+    pub(crate) no_flatten: bool,
     /// The wrapper around an input that is an array.
-    pub(crate) outer: bool,
+    pub(crate) is_wrapped_input: bool,
 }
 
 /// An object with functions in it.
 #[derive(Clone, Default)]
-pub(crate) struct Record {
+pub(crate) struct ValRecord {
     pub(crate) entries: Vec<(Str, Val)>,
     pub(crate) depth: u16,
 }
@@ -57,16 +58,16 @@ pub(crate) enum Func {
     Builtin(Builtin),
     Host(usize, Str),
     Lambda(Closure),
-    Partial(Partial),
-    /// The second after the first; how deep composition nests.
+    Partial(PartialCall),
+    /// The second function after the first, and the depth of the composition.
     Composed(Rc<Func>, Rc<Func>, u16),
     Transform(Arc<Transform>, Env),
-    Regex(Arc<Pattern>),
-    /// What finds the next match of a pattern in a text, from a byte on.
-    Next(Arc<Pattern>, Str, usize),
+    Regex(Arc<RegexPattern>),
+    /// Finds the next match of a pattern in a text, from a byte offset on.
+    Next(Arc<RegexPattern>, Str, usize),
 }
 
-/// A function written in the source, with what it can see.
+/// A lambda with the frame and the context it captured.
 #[derive(Clone)]
 pub(crate) struct Closure {
     pub(crate) lambda: Arc<Lambda>,
@@ -74,15 +75,15 @@ pub(crate) struct Closure {
     pub(crate) input: Val,
 }
 
-/// A function with some arguments given already.
-pub(crate) struct Partial {
+/// A function with some arguments already bound.
+pub(crate) struct PartialCall {
     pub(crate) func: Rc<Func>,
     pub(crate) args: Vec<Option<Val>>,
     pub(crate) depth: u16,
 }
 
 impl Func {
-    /// How many arguments higher-order functions hand to it.
+    /// How many arguments higher-order functions pass to it.
     pub(crate) fn arity(&self) -> usize {
         match self {
             Self::Builtin(builtin) => builtin.arity(),
@@ -160,12 +161,12 @@ impl Val {
         }
     }
 
-    /// A part of something whose depth is known.
-    pub(crate) fn part(value: &Value, whole: u16) -> Self {
+    /// A part of a value of depth `whole`.
+    pub(crate) fn part_of(value: &Value, whole: u16) -> Self {
         Self::Json(value.clone(), whole.saturating_sub(1))
     }
 
-    pub(crate) fn kind(&self) -> Types {
+    pub(crate) fn kind(&self) -> TypeSet {
         match self {
             Self::Undef => MISSING,
             Self::Json(value, _) => match value {
@@ -182,17 +183,17 @@ impl Val {
         }
     }
 
-    /// The items of an array; anything else is its own only item, and undefined has none.
-    pub(crate) fn items(&self) -> Items<'_> {
+    /// The items of an array. Any other value is its own only item; undefined has none.
+    pub(crate) fn items(&self) -> ValItems<'_> {
         match self {
-            Self::Undef => Items::Vals(&[]),
-            Self::Json(Value::Array(items), depth) => Items::Values(items, *depth),
-            Self::List(list) => Items::Vals(&list.items),
-            other => Items::Vals(std::slice::from_ref(other)),
+            Self::Undef => ValItems::Vals(&[]),
+            Self::Json(Value::Array(items), depth) => ValItems::Values(items, *depth),
+            Self::List(list) => ValItems::Vals(&list.items),
+            other => ValItems::Vals(std::slice::from_ref(other)),
         }
     }
 
-    /// Plain data for those outside; functions become empty text, undefined stays out.
+    /// Converts to plain JSON. Functions become empty text; undefined is dropped.
     pub(crate) fn to_value(&self) -> Option<Value> {
         match self {
             Self::Undef => None,
@@ -219,28 +220,28 @@ impl Val {
         }
     }
 
-    /// The same, with the first items of a list only.
-    pub(crate) fn beginning(&self, items: usize) -> Option<Value> {
+    /// Like `to_value`, but at most the first `items` of every list.
+    pub(crate) fn to_value_truncated(&self, items: usize) -> Option<Value> {
         let first = |all: &mut dyn Iterator<Item = &Self>| {
             let first = all.take(items);
-            Some(Value::array(
-                first.map(|item| item.beginning(items).unwrap_or_default()),
-            ))
+            Some(Value::array(first.map(|item| {
+                item.to_value_truncated(items).unwrap_or_default()
+            })))
         };
         match self {
             Self::List(list) => first(&mut list.items.iter()),
             Self::Tuples(tuples) => first(&mut tuples.iter().map(|tuple| &tuple.at)),
             Self::Record(record) => {
                 let pairs = record.entries.iter().take(items);
-                let pairs =
-                    pairs.filter_map(|(key, val)| Some((key.clone(), val.beginning(items)?)));
+                let pairs = pairs
+                    .filter_map(|(key, val)| Some((key.clone(), val.to_value_truncated(items)?)));
                 Some(pairs.collect::<Map>().into())
             }
             Self::Undef | Self::Json(..) | Self::Func(_) => self.to_value(),
         }
     }
 
-    /// The same, taking over what nobody else holds.
+    /// Like `to_value`, but takes over unshared storage.
     pub(crate) fn into_value(self) -> Option<Value> {
         match self {
             Self::Json(value, _) => Some(value),
@@ -259,7 +260,7 @@ impl Val {
         }
     }
 
-    /// Plain data, if there is nothing else inside.
+    /// Converts to plain JSON if it holds nothing else.
     pub(crate) fn into_plain(self) -> Result<Value, Self> {
         match self {
             Self::Json(value, _) => Ok(value),
@@ -277,14 +278,14 @@ impl Val {
     }
 }
 
-/// Items of an array, whichever way it is held.
+/// The items of an array, in either representation.
 #[derive(Clone, Copy)]
-pub(crate) enum Items<'a> {
+pub(crate) enum ValItems<'a> {
     Values(&'a [Value], u16),
     Vals(&'a [Val]),
 }
 
-impl<'a> Items<'a> {
+impl<'a> ValItems<'a> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Values(items, _) => items.len(),
@@ -296,7 +297,7 @@ impl<'a> Items<'a> {
         match self {
             Self::Values(items, depth) => items
                 .get(at)
-                .map_or(Val::Undef, |item| Val::part(item, *depth)),
+                .map_or(Val::Undef, |item| Val::part_of(item, *depth)),
             Self::Vals(items) => items.get(at).cloned().unwrap_or(Val::Undef),
         }
     }
@@ -308,24 +309,24 @@ impl<'a> Items<'a> {
 
 /// A sequence being built.
 #[derive(Default)]
-pub(crate) struct Sequence {
+pub(crate) struct SequenceBuilder {
     pub(crate) items: Vec<Val>,
 }
 
-impl Sequence {
+impl SequenceBuilder {
     pub(crate) fn push(&mut self, val: Val) {
         self.items.push(val);
     }
 
-    /// Adds the items of an array that is not whole, and anything else as it is.
+    /// Adds the items of an array unless it is marked `whole`, and anything else as it is.
     pub(crate) fn flatten(&mut self, val: Val) {
         match val {
             Val::Undef => {}
             Val::Json(Value::Array(items), depth) => {
                 self.items
-                    .extend(items.iter().map(|item| Val::part(item, depth)));
+                    .extend(items.iter().map(|item| Val::part_of(item, depth)));
             }
-            Val::List(list) if !list.whole => match Rc::try_unwrap(list) {
+            Val::List(list) if !list.no_flatten => match Rc::try_unwrap(list) {
                 Ok(list) if self.items.is_empty() => self.items = list.items,
                 Ok(list) => self.items.extend(list.items),
                 Err(list) => self.items.extend(list.items.iter().cloned()),
@@ -334,19 +335,19 @@ impl Sequence {
         }
     }
 
-    /// The sequence as it is, even with no or one item.
-    pub(crate) fn raw(self) -> Val {
+    /// The sequence itself, even with zero or one item.
+    pub(crate) fn into_sequence(self) -> Val {
         let (mut depth, mut plain) = (0, true);
         for item in &self.items {
             depth = item.depth().max(depth);
             plain &= item.is_plain();
         }
-        Val::List(Rc::new(List {
+        Val::List(Rc::new(ValList {
             items: self.items,
             depth: depth.saturating_add(1),
             plain,
             sequence: true,
-            ..List::default()
+            ..ValList::default()
         }))
     }
 
@@ -355,25 +356,25 @@ impl Sequence {
         match self.items.len() {
             0 => Val::Undef,
             1 => self.items.pop().unwrap_or(Val::Undef),
-            _ => self.raw(),
+            _ => self.into_sequence(),
         }
     }
 }
 
-/// Turns a sequence of none or one into what it stands for.
+/// Turns a sequence of zero or one item into undefined or the item.
 #[inline]
-pub(crate) fn settle(val: Val) -> Val {
+pub(crate) fn unwrap_single(val: Val) -> Val {
     match val {
-        Val::List(list) if list.sequence && list.items.len() < 2 => settle_short(&list),
+        Val::List(list) if list.sequence && list.items.len() < 2 => unwrap_short(&list),
         other => other,
     }
 }
 
 #[inline(never)]
-fn settle_short(list: &Rc<List>) -> Val {
+fn unwrap_short(list: &Rc<ValList>) -> Val {
     match list.items.first() {
         None => Val::Undef,
-        Some(_) if list.keep || list.outer => Val::List(list.clone()),
+        Some(_) if list.keep || list.is_wrapped_input => Val::List(list.clone()),
         Some(only) => only.clone(),
     }
 }

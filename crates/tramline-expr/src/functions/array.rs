@@ -1,18 +1,18 @@
-//! Arrays: appending, reversing, sorting, zipping, telling apart.
+//! Array functions: append, reverse, sort, zip, distinct and shuffle.
 
-use crate::error::{Flaw, Outcome};
+use crate::error::{ExprResult, Flaw};
 use crate::eval::frame::Env;
 use crate::eval::machine::Machine;
 use crate::eval::operator::text_order;
 use crate::eval::sort::merge_sort;
-use crate::eval::val::{Sequence, Val};
-use crate::functions::equal::{equal, is_true};
+use crate::eval::val::{SequenceBuilder, Val};
+use crate::functions::equality::{equal, is_true};
 use crate::value::Value;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 impl Machine<'_> {
-    pub(super) fn append(&mut self, left: &Val, right: &Val) -> Outcome<Val> {
+    pub(super) fn append(&mut self, left: &Val, right: &Val) -> ExprResult<Val> {
         if left.is_undef() {
             return Ok(right.clone());
         }
@@ -24,7 +24,7 @@ impl Machine<'_> {
         self.make_array(a.iter().chain(b.iter()).collect())
     }
 
-    pub(super) fn reverse(&mut self, list: &Val) -> Outcome<Val> {
+    pub(super) fn reverse(&mut self, list: &Val) -> ExprResult<Val> {
         if list.is_undef() {
             return Ok(Val::Undef);
         }
@@ -36,7 +36,7 @@ impl Machine<'_> {
         self.make_array(items)
     }
 
-    pub(super) fn shuffle(&mut self, list: &Val) -> Outcome<Val> {
+    pub(super) fn shuffle(&mut self, list: &Val) -> ExprResult<Val> {
         if list.is_undef() {
             return Ok(Val::Undef);
         }
@@ -52,7 +52,7 @@ impl Machine<'_> {
         self.make_array(items)
     }
 
-    pub(super) fn zip(&mut self, lists: &[Val]) -> Outcome<Val> {
+    pub(super) fn zip(&mut self, lists: &[Val]) -> ExprResult<Val> {
         let length = lists
             .iter()
             .map(|list| list.items().len())
@@ -66,7 +66,7 @@ impl Machine<'_> {
         self.make_array(rows)
     }
 
-    pub(super) fn distinct(&mut self, list: &Val) -> Outcome<Val> {
+    pub(super) fn distinct(&mut self, list: &Val) -> ExprResult<Val> {
         if !list.is_array() || list.items().len() < 2 {
             return Ok(list.clone());
         }
@@ -95,13 +95,13 @@ impl Machine<'_> {
         match list {
             Val::List(list) if list.sequence => {
                 self.meter.items(found.len())?;
-                Ok(Sequence { items: found }.raw())
+                Ok(SequenceBuilder { items: found }.into_sequence())
             }
             _ => self.make_array(found),
         }
     }
 
-    pub(super) fn sort(&mut self, list: &Val, comparator: &Val, env: &Env) -> Outcome<Val> {
+    pub(super) fn sort(&mut self, list: &Val, comparator: &Val, env: &Env) -> ExprResult<Val> {
         if list.is_undef() {
             return Ok(Val::Undef);
         }
@@ -129,7 +129,7 @@ impl Machine<'_> {
                 }
                 merge_sort(items, &mut |a, b| {
                     self.meter.burn(1)?;
-                    Ok(natural(a, b) == Ordering::Greater)
+                    Ok(natural_order(a, b) == Ordering::Greater)
                 })?
             }
         };
@@ -137,7 +137,7 @@ impl Machine<'_> {
     }
 }
 
-fn natural(left: &Val, right: &Val) -> Ordering {
+fn natural_order(left: &Val, right: &Val) -> Ordering {
     match (left, right) {
         (Val::Json(Value::String(a), _), Val::Json(Value::String(b), _)) => text_order(a, b),
         _ => match (left.as_f64(), right.as_f64()) {
@@ -147,7 +147,7 @@ fn natural(left: &Val, right: &Val) -> Ordering {
     }
 }
 
-/// Equal values hash alike; only the upper levels count.
+/// Equal values have equal hashes; only the upper levels are hashed.
 fn hash(val: &Val, state: &mut impl Hasher, levels: u32) {
     match val {
         Val::Json(value, _) => hash_value(value, state, levels),
@@ -189,7 +189,7 @@ fn hash_value(value: &Value, state: &mut impl Hasher, levels: u32) {
         Value::Object(map) => {
             8u8.hash(state);
             map.len().hash(state);
-            // Key order does not count, so the keys' hashes are added up.
+            // Key order does not count, so the hashes of the pairs are added up.
             if levels > 0 && map.len() <= 16 {
                 let mut total = 0u64;
                 for (key, value) in map.iter() {

@@ -1,19 +1,19 @@
 //! Base64 and URL encoding.
 
 use super::Builtin;
-use crate::error::{Flaw, Outcome};
+use crate::error::{ExprResult, Flaw};
 use crate::eval::machine::Machine;
 use crate::eval::val::Val;
 use crate::value::Value;
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/// What `encodeURIComponent` leaves as it is, letters and digits aside.
+/// Characters that `encodeURIComponent` leaves alone, besides letters and digits.
 const PLAIN: &[u8] = b"-_.!~*'()";
-/// What `encodeURI` leaves as it is too.
+/// Characters that `encodeURI` leaves alone as well.
 const RESERVED: &[u8] = b";/?:@&=+$,#";
 
 impl Machine<'_> {
-    pub(super) fn encode(&mut self, builtin: Builtin, text: &Val) -> Outcome<Val> {
+    pub(super) fn encode(&mut self, builtin: Builtin, text: &Val) -> ExprResult<Val> {
         let Some(text) = text.as_str() else {
             return Ok(Val::Undef);
         };
@@ -37,7 +37,7 @@ impl Machine<'_> {
     }
 }
 
-/// Text as bytes, one for each character as `btoa` has it, or in UTF-8 where that cannot be.
+/// Encodes one byte per character, as `btoa` does, or UTF-8 for text beyond Latin-1.
 fn to_base64(text: &str) -> String {
     let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c as u32).ok()).collect();
     let bytes = latin.unwrap_or_else(|| text.as_bytes().to_vec());

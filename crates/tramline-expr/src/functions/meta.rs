@@ -1,31 +1,31 @@
 //! Functions about values and evaluation itself.
 
 use crate::compile::compile_inside;
-use crate::error::{Flaw, Outcome};
+use crate::error::{ExprResult, Flaw};
 use crate::eval::frame::{Env, Frame};
 use crate::eval::machine::{Machine, outer};
 use crate::eval::val::Val;
 use crate::value::Value;
 
 impl Machine<'_> {
-    pub(super) fn error(&mut self, message: &Val) -> Outcome<Val> {
+    pub(super) fn error(&mut self, message: &Val) -> ExprResult<Val> {
         let message = message
             .as_str()
             .map_or("$error() was called", |text| text.as_str());
         Err(Flaw::new("D3137", message))
     }
 
-    pub(super) fn assert(&mut self, holds: &Val, message: &Val) -> Outcome<Val> {
+    pub(super) fn assert(&mut self, holds: &Val, message: &Val) -> ExprResult<Val> {
         if let Val::Json(Value::Bool(true), _) = holds {
             return Ok(Val::Undef);
         }
         let message = message
             .as_str()
-            .map_or("$assert() does not hold", |text| text.as_str());
+            .map_or("$assert() failed", |text| text.as_str());
         Err(Flaw::new("D3141", message))
     }
 
-    pub(super) fn type_of(&mut self, val: &Val) -> Outcome<Val> {
+    pub(super) fn type_of(&mut self, val: &Val) -> ExprResult<Val> {
         let name = match val {
             Val::Undef => return Ok(Val::Undef),
             Val::Json(value, _) => match value {
@@ -43,7 +43,7 @@ impl Machine<'_> {
         Ok(Val::text(name))
     }
 
-    /// `$eval`: source text evaluated where it stands.
+    /// `$eval`: evaluates source text in the scope of the call.
     #[inline(never)]
     pub(super) fn evaluate_text(
         &mut self,
@@ -51,11 +51,11 @@ impl Machine<'_> {
         focus: &Val,
         input: &Val,
         env: &Env,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let Some(text) = text.as_str() else {
             return Ok(Val::Undef);
         };
-        self.meter.room_to_compile()?;
+        self.meter.check_compile_stack()?;
         self.meter.text(text.len())?;
         self.meter.burn(text.len() as u64)?;
         let mut frames = Vec::new();
@@ -83,9 +83,9 @@ impl Machine<'_> {
         );
         match self.eval(&program.root, &input, &frame) {
             Ok(val) => Ok(val),
-            // A limit is a limit, also in here.
+            // Limits also apply inside `$eval`.
             Err(mut flaw) if flaw.code.starts_with('L') => {
-                flaw.placed = false;
+                flaw.has_position = false;
                 flaw.span = None;
                 flaw.position = None;
                 Err(flaw)

@@ -1,15 +1,15 @@
-//! Numbers: sums and the like, rounding, powers, bases.
+//! Number functions: aggregates, rounding, powers and bases.
 
 use super::Builtin;
 use super::string::number_text;
-use crate::error::{Flaw, Outcome};
+use crate::error::{ExprResult, Flaw};
 use crate::eval::machine::Machine;
 use crate::eval::val::Val;
 use crate::text::number::format_base;
 use crate::value::Value;
 
 impl Machine<'_> {
-    pub(super) fn aggregate_of(&mut self, builtin: Builtin, list: &Val) -> Outcome<Val> {
+    pub(super) fn aggregate_of(&mut self, builtin: Builtin, list: &Val) -> ExprResult<Val> {
         if list.is_undef() {
             return Ok(Val::Undef);
         }
@@ -40,20 +40,20 @@ impl Machine<'_> {
         }))
     }
 
-    pub(super) fn number(&mut self, val: &Val) -> Outcome<Val> {
+    pub(super) fn number(&mut self, val: &Val) -> ExprResult<Val> {
         match val {
             Val::Undef => Ok(Val::Undef),
             Val::Json(Value::Number(_), _) => Ok(val.clone()),
             Val::Json(Value::Bool(truth), _) => Ok(Val::Json(i64::from(*truth).into(), 0)),
             Val::Json(Value::String(text), _) => match parse_number(text) {
                 Some(number) if number.is_finite() => Ok(Val::number(number)),
-                _ => Err(no_number(val)),
+                _ => Err(not_a_number(val)),
             },
-            _ => Err(no_number(val)),
+            _ => Err(not_a_number(val)),
         }
     }
 
-    pub(super) fn numeric(&mut self, builtin: Builtin, val: &Val) -> Outcome<Val> {
+    pub(super) fn numeric(&mut self, builtin: Builtin, val: &Val) -> ExprResult<Val> {
         let Some(number) = val.as_f64() else {
             return Ok(Val::Undef);
         };
@@ -69,7 +69,7 @@ impl Machine<'_> {
         }))
     }
 
-    pub(super) fn round(&mut self, val: &Val, precision: &Val) -> Outcome<Val> {
+    pub(super) fn round(&mut self, val: &Val, precision: &Val) -> ExprResult<Val> {
         let Some(number) = val.as_f64() else {
             return Ok(Val::Undef);
         };
@@ -78,7 +78,7 @@ impl Machine<'_> {
         Ok(Val::number(round_half_even(number, precision)))
     }
 
-    pub(super) fn power(&mut self, base: &Val, exponent: &Val) -> Outcome<Val> {
+    pub(super) fn power(&mut self, base: &Val, exponent: &Val) -> ExprResult<Val> {
         let Some(base) = base.as_f64() else {
             return Ok(Val::Undef);
         };
@@ -89,13 +89,13 @@ impl Machine<'_> {
             false => base.powf(exponent),
         };
         if !result.is_finite() {
-            let message = format!("{base} to the power of {exponent} is not a number we can hold");
+            let message = format!("{base} to the power of {exponent} is not a finite number");
             return Err(Flaw::new("D3061", message).value(Value::from(base)));
         }
         Ok(Val::number(result))
     }
 
-    pub(super) fn format_base(&mut self, val: &Val, radix: &Val) -> Outcome<Val> {
+    pub(super) fn format_base(&mut self, val: &Val, radix: &Val) -> ExprResult<Val> {
         let Some(number) = val.as_f64() else {
             return Ok(Val::Undef);
         };
@@ -107,8 +107,8 @@ impl Machine<'_> {
     }
 }
 
-fn no_number(val: &Val) -> Box<Flaw> {
-    Flaw::new("D3030", "this cannot be read as a number").value(val.to_value())
+fn not_a_number(val: &Val) -> Box<Flaw> {
+    Flaw::new("D3030", "this value cannot be converted to a number").value(val.to_value())
 }
 
 fn parse_number(text: &str) -> Option<f64> {
@@ -163,14 +163,14 @@ fn parse_number(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// Shifts the decimal point through the number's text, so that 1.005 shifts exactly.
-fn shifted(number: f64, places: f64) -> f64 {
+/// Shifts the decimal point in the number's text, so that 1.005 shifts exactly.
+fn shift_decimal(number: f64, places: f64) -> f64 {
     let text = number_text(number);
     let (digits, exponent) = match text.split_once('e') {
         Some((digits, exponent)) => (digits, exponent.parse::<f64>().unwrap_or(0.0)),
         None => (text.as_str(), 0.0),
     };
-    // A fraction of a place does not read as an exponent, and so gives no number.
+    // A fractional precision does not parse as an exponent, so the result is NaN.
     format!("{digits}e{}", number_text(exponent + places))
         .parse()
         .unwrap_or(f64::NAN)
@@ -183,11 +183,11 @@ fn round_half_even(number: f64, precision: f64) -> f64 {
     let scaled = if precision == 0.0 {
         number
     } else {
-        shifted(number, precision)
+        shift_decimal(number, precision)
     };
     let mut result = (scaled + 0.5).floor();
     if (scaled + 0.5) - scaled != 0.5 {
-        // Too large for halves: it is whole already.
+        // Too large for halves: it is already an integer.
         result = scaled.round();
     }
     if (result - scaled).abs() == 0.5 && (result % 2.0).abs() == 1.0 {
@@ -196,7 +196,7 @@ fn round_half_even(number: f64, precision: f64) -> f64 {
     let result = if precision == 0.0 {
         result
     } else {
-        shifted(result, -precision)
+        shift_decimal(result, -precision)
     };
     if result == 0.0 { 0.0 } else { result }
 }

@@ -1,19 +1,24 @@
-//! Objects: keys, lookups, merging, spreading.
+//! Object functions: keys, lookup, merge and spread.
 
-use crate::error::Outcome;
+use crate::error::ExprResult;
 use crate::eval::machine::Machine;
-use crate::eval::val::{Sequence, Val};
+use crate::eval::val::{SequenceBuilder, Val};
 use crate::value::{Map, Str, Value};
 
 impl Machine<'_> {
-    pub(super) fn keys_of(&mut self, val: &Val) -> Outcome<Val> {
+    pub(super) fn keys_of(&mut self, val: &Val) -> ExprResult<Val> {
         let mut seen = Map::new();
-        let mut found = Sequence::default();
+        let mut found = SequenceBuilder::default();
         self.gather_keys(val, &mut seen, &mut found)?;
-        Ok(found.raw())
+        Ok(found.into_sequence())
     }
 
-    fn gather_keys(&mut self, val: &Val, seen: &mut Map, found: &mut Sequence) -> Outcome<()> {
+    fn gather_keys(
+        &mut self,
+        val: &Val,
+        seen: &mut Map,
+        found: &mut SequenceBuilder,
+    ) -> ExprResult<()> {
         let mut add = |key: &Str| {
             if seen.insert(key.clone(), Value::Null).is_none() {
                 found.push(Val::text(key.clone()));
@@ -36,15 +41,15 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn lookup_in(&mut self, val: &Val, key: &Val) -> Outcome<Val> {
+    pub(super) fn lookup_in(&mut self, val: &Val, key: &Val) -> ExprResult<Val> {
         match key.as_str() {
             Some(key) => self.lookup(val, key),
             None => Ok(Val::Undef),
         }
     }
 
-    pub(super) fn spread_out(&mut self, val: &Val) -> Outcome<Val> {
-        let mut found = Sequence::default();
+    pub(super) fn spread_out(&mut self, val: &Val) -> ExprResult<Val> {
+        let mut found = SequenceBuilder::default();
         match val {
             Val::Json(Value::Object(_), _) | Val::Record(_) => {
                 for (key, val) in entries(val) {
@@ -63,10 +68,10 @@ impl Machine<'_> {
             }
             other => return Ok(other.clone()),
         }
-        Ok(found.raw())
+        Ok(found.into_sequence())
     }
 
-    pub(super) fn merge(&mut self, list: &Val) -> Outcome<Val> {
+    pub(super) fn merge(&mut self, list: &Val) -> ExprResult<Val> {
         if list.is_undef() {
             return Ok(Val::Undef);
         }
@@ -93,7 +98,7 @@ pub(crate) fn entries(val: &Val) -> Vec<(Str, Val)> {
     match val {
         Val::Json(Value::Object(map), depth) => map
             .iter()
-            .map(|(key, value)| (key.clone(), Val::part(value, *depth)))
+            .map(|(key, value)| (key.clone(), Val::part_of(value, *depth)))
             .collect(),
         Val::Record(record) => record.entries.clone(),
         _ => Vec::new(),

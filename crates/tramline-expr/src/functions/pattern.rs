@@ -1,34 +1,34 @@
-//! Regular expressions: JavaScript's syntax on an engine whose backtracking is bounded.
+//! Regular expressions: JavaScript syntax on an engine with bounded backtracking.
 
-use crate::error::{Flaw, Outcome};
+use crate::error::{ExprResult, Flaw};
 use crate::value::Value;
 use fancy_regex::{Regex, RegexBuilder};
 
-/// Steps back that one search may take; past it: `L0001`.
+/// Backtracking steps in one search, so that no pattern takes exponential time. Beyond it: `L0001`.
 const BACKTRACKS_MAX: usize = 200_000;
 
-/// Memory that one compiled pattern may take.
+/// Bytes of memory for one compiled pattern.
 const COMPILED_BYTES_MAX: usize = 2 << 20;
 
-/// Patterns longer than this are refused.
+/// Bytes of source in one pattern.
 const PATTERN_BYTES_MAX: usize = 8 << 10;
 
 /// A compiled regular expression.
 #[derive(Debug)]
-pub(crate) struct Pattern {
+pub(crate) struct RegexPattern {
     regex: Regex,
     source: String,
 }
 
-/// One match: bytes of the text, and the groups, where they took part.
-pub(crate) struct Found {
+/// One match in byte offsets, with the groups that took part.
+pub(crate) struct RegexMatch {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) groups: Vec<Option<(usize, usize)>>,
 }
 
-impl Pattern {
-    pub(crate) fn new(source: &str, flags: &str) -> Outcome<Self> {
+impl RegexPattern {
+    pub(crate) fn new(source: &str, flags: &str) -> ExprResult<Self> {
         if source.len() > PATTERN_BYTES_MAX {
             return Err(Flaw::new(
                 "L0007",
@@ -54,7 +54,7 @@ impl Pattern {
                 source: source.to_owned(),
             }),
             Err(error) => {
-                let message = format!("this regular expression cannot be used: {error}");
+                let message = format!("invalid or unsupported regular expression: {error}");
                 Err(Flaw::new("S0303", message).value(Value::from(source)))
             }
         }
@@ -65,7 +65,7 @@ impl Pattern {
     }
 
     /// The first match at or after a byte of the text.
-    pub(crate) fn find(&self, text: &str, from: usize) -> Outcome<Option<Found>> {
+    pub(crate) fn find(&self, text: &str, from: usize) -> ExprResult<Option<RegexMatch>> {
         let captures = match self.regex.captures_from_pos(text, from) {
             Ok(Some(captures)) => captures,
             Ok(None) => return Ok(None),
@@ -78,7 +78,7 @@ impl Pattern {
             return Ok(None);
         };
         let groups = (1..captures.len()).map(|at| captures.get(at).map(|m| (m.start(), m.end())));
-        Ok(Some(Found {
+        Ok(Some(RegexMatch {
             start: whole.start(),
             end: whole.end(),
             groups: groups.collect(),
@@ -88,8 +88,8 @@ impl Pattern {
 
 const SPACE: &str = r"\t\n\x0B\x0C\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}";
 
-/// Rewrites what JavaScript spells differently: classes are ASCII, `.` stops at four kinds of line
-/// end, brackets inside a class are plain.
+/// Rewrites the syntax that differs in JavaScript: classes are ASCII, `.` excludes four line
+/// terminators, and brackets inside a class are literal.
 fn translate(source: &str, out: &mut String) {
     let letters: Vec<char> = source.chars().collect();
     let mut at = 0;
@@ -140,7 +140,7 @@ fn open_class(letters: &[char], at: usize, class: &mut bool, out: &mut String) -
     }
 }
 
-/// Whether what follows `{` makes it a repetition.
+/// Whether the text after `{` makes it a repetition.
 fn is_repeat(rest: &[char]) -> bool {
     let Some(close) = rest.iter().position(|letter| *letter == '}') else {
         return false;

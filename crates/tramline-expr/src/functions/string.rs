@@ -1,7 +1,7 @@
-//! Text: `$string` and the functions that cut, pad and join.
+//! String functions: `$string`, and functions that cut, pad and join.
 
 use super::Builtin;
-use crate::error::{Flaw, Outcome};
+use crate::error::{ExprResult, Flaw};
 use crate::eval::machine::Machine;
 use crate::eval::val::Val;
 use crate::limits::Meter;
@@ -31,8 +31,8 @@ fn rounded_text(number: Number) -> String {
     }
 }
 
-/// The text of a value, as `$string` gives it.
-pub(crate) fn text_of(meter: &Meter, val: &Val, pretty: bool) -> Outcome<Str> {
+/// The text of a value, as `$string` returns it.
+pub(crate) fn text_of(meter: &Meter, val: &Val, pretty: bool) -> ExprResult<Str> {
     match val {
         Val::Json(Value::String(text), _) => Ok(text.clone()),
         Val::Func(_) | Val::Undef => Ok(Str::default()),
@@ -45,7 +45,7 @@ pub(crate) fn text_of(meter: &Meter, val: &Val, pretty: bool) -> Outcome<Str> {
             Ok(rounded_text(*number).into())
         }
         _ => {
-            let mut writer = Writer {
+            let mut writer = ValueWriter {
                 meter,
                 text: String::new(),
                 charged: 0,
@@ -59,8 +59,8 @@ pub(crate) fn text_of(meter: &Meter, val: &Val, pretty: bool) -> Outcome<Str> {
     }
 }
 
-/// Writes JSON, charging for it as it grows.
-struct Writer<'m> {
+/// Writes JSON and charges for it as it grows.
+struct ValueWriter<'m> {
     meter: &'m Meter,
     text: String,
     charged: usize,
@@ -68,11 +68,11 @@ struct Writer<'m> {
     level: usize,
 }
 
-/// Deeper than any value that a reader of JSON or an evaluation makes.
+/// Levels of nesting in `$string`: deeper than any value that JSON parsing or evaluation produces.
 const LEVELS_MAX: usize = 300;
 
-impl Writer<'_> {
-    fn charge(&mut self, slack: usize) -> Outcome<()> {
+impl ValueWriter<'_> {
+    fn charge(&mut self, slack: usize) -> ExprResult<()> {
         if self.text.len() >= self.charged + slack {
             self.meter.text(self.text.len() - self.charged)?;
             self.charged = self.text.len();
@@ -80,7 +80,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn val(&mut self, val: &Val) -> Outcome<()> {
+    fn val(&mut self, val: &Val) -> ExprResult<()> {
         match val {
             Val::Json(value, _) => self.value(value),
             Val::List(list) => {
@@ -114,7 +114,7 @@ impl Writer<'_> {
         }
     }
 
-    fn value(&mut self, value: &Value) -> Outcome<()> {
+    fn value(&mut self, value: &Value) -> ExprResult<()> {
         self.charge(1024)?;
         match value {
             Value::Null => self.text.push_str("null"),
@@ -150,7 +150,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn open(&mut self, bracket: char) -> Outcome<()> {
+    fn open(&mut self, bracket: char) -> ExprResult<()> {
         self.level += 1;
         if self.level > LEVELS_MAX {
             return Err(crate::limits::too_deep());
@@ -167,7 +167,7 @@ impl Writer<'_> {
         self.text.push(bracket);
     }
 
-    fn next(&mut self, at: usize) -> Outcome<()> {
+    fn next(&mut self, at: usize) -> ExprResult<()> {
         if at > 0 {
             self.text.push(',');
         }
@@ -211,7 +211,7 @@ impl Writer<'_> {
 }
 
 impl Machine<'_> {
-    pub(super) fn string(&mut self, val: &Val, pretty: &Val) -> Outcome<Val> {
+    pub(super) fn string(&mut self, val: &Val, pretty: &Val) -> ExprResult<Val> {
         if val.is_undef() {
             return Ok(Val::Undef);
         }
@@ -219,7 +219,7 @@ impl Machine<'_> {
         Ok(Val::text(text_of(&self.meter, val, pretty)?))
     }
 
-    pub(super) fn length(&mut self, text: &Val) -> Outcome<Val> {
+    pub(super) fn length(&mut self, text: &Val) -> ExprResult<Val> {
         let Some(text) = text.as_str() else {
             return Ok(Val::Undef);
         };
@@ -227,7 +227,7 @@ impl Machine<'_> {
         Ok(Val::count(text.chars().count()))
     }
 
-    pub(super) fn substring(&mut self, text: &Val, start: &Val, length: &Val) -> Outcome<Val> {
+    pub(super) fn substring(&mut self, text: &Val, start: &Val, length: &Val) -> ExprResult<Val> {
         let Some(text) = text.as_str() else {
             return Ok(Val::Undef);
         };
@@ -240,7 +240,8 @@ impl Machine<'_> {
         }
         let start = start.as_f64().unwrap_or(0.0);
         let start = if count + start < 0.0 { 0.0 } else { start };
-        // Places from the end count back from it whole; where to stop is rounded only at last.
+        // An offset from the end is truncated on its own; the end position is truncated only after
+        // adding.
         let base = if start < 0.0 { count } else { 0.0 };
         let to = match length.as_f64() {
             Some(length) if length <= 0.0 => return Ok(Val::text("")),
@@ -259,11 +260,11 @@ impl Machine<'_> {
         Ok(Val::text(&text[place(from)..place(to)]))
     }
 
-    pub(super) fn substring_before(&mut self, text: &Val, mark: &Val) -> Outcome<Val> {
+    pub(super) fn substring_before(&mut self, text: &Val, mark: &Val) -> ExprResult<Val> {
         self.cut(text, mark, |text, at, _| &text[..at])
     }
 
-    pub(super) fn substring_after(&mut self, text: &Val, mark: &Val) -> Outcome<Val> {
+    pub(super) fn substring_after(&mut self, text: &Val, mark: &Val) -> ExprResult<Val> {
         self.cut(text, mark, |text, at, length| &text[at + length..])
     }
 
@@ -272,7 +273,7 @@ impl Machine<'_> {
         text: &Val,
         mark: &Val,
         part: fn(&str, usize, usize) -> &str,
-    ) -> Outcome<Val> {
+    ) -> ExprResult<Val> {
         let Some(text) = text.as_str() else {
             return Ok(Val::Undef);
         };
@@ -286,7 +287,7 @@ impl Machine<'_> {
         })
     }
 
-    pub(super) fn recase(&mut self, builtin: Builtin, text: &Val) -> Outcome<Val> {
+    pub(super) fn change_case(&mut self, builtin: Builtin, text: &Val) -> ExprResult<Val> {
         let Some(text) = text.as_str() else {
             return Ok(Val::Undef);
         };
@@ -294,11 +295,11 @@ impl Machine<'_> {
         Ok(Val::text(match builtin {
             Builtin::Lowercase => text.to_lowercase(),
             Builtin::Uppercase => text.to_uppercase(),
-            _ => trimmed(text),
+            _ => collapse_whitespace(text),
         }))
     }
 
-    pub(super) fn pad(&mut self, text: &Val, width: &Val, fill: &Val) -> Outcome<Val> {
+    pub(super) fn pad(&mut self, text: &Val, width: &Val, fill: &Val) -> ExprResult<Val> {
         let (Some(text), Some(width)) = (text.as_str(), width.as_f64()) else {
             return Ok(text.clone());
         };
@@ -312,7 +313,7 @@ impl Machine<'_> {
         }
         let longest = fill.chars().map(char::len_utf8).max().unwrap_or(1);
         let bytes = missing * longest as f64 + text.len() as f64;
-        // Past 2^53 the limit is certain: the cast saturates, and no text is made before it.
+        // Beyond 2^53 the cast saturates and the limit is certain to apply before any text is made.
         self.meter.text(bytes as usize)?;
         let padding: String = fill.chars().cycle().take(missing as usize).collect();
         Ok(Val::text(match width < 0.0 {
@@ -321,7 +322,7 @@ impl Machine<'_> {
         }))
     }
 
-    pub(super) fn join(&mut self, list: &Val, separator: &Val) -> Outcome<Val> {
+    pub(super) fn join(&mut self, list: &Val, separator: &Val) -> ExprResult<Val> {
         if list.is_undef() {
             return Ok(Val::Undef);
         }
@@ -340,8 +341,8 @@ impl Machine<'_> {
     }
 }
 
-/// Runs of blanks become one space, and none at the ends.
-fn trimmed(text: &str) -> String {
+/// Collapses runs of whitespace into one space and trims both ends.
+fn collapse_whitespace(text: &str) -> String {
     let words = text
         .split([' ', '\t', '\n', '\r'])
         .filter(|word| !word.is_empty());

@@ -1,48 +1,48 @@
 //! The operators that work on evaluated arguments.
 
 use super::coerce::{
-    Maybe, compare, equal, identical, item_string, leading_number, number, truthy,
+    MaybeValue, compare, equal, identical, item_string, leading_number, number, truthy,
 };
-use super::node::Node;
-use super::operator::Eager;
-use super::run::{Machine, Run};
+use super::eval::{RuleMachine, RuleResult};
+use super::node::RuleNode;
+use super::operator::EagerOperator;
 use crate::error::Flaw;
 use crate::value::{Str, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// An argument, not copied where it need not be.
-type Peeked<'v> = Option<Cow<'v, Value>>;
+/// An argument, borrowed where possible.
+type BorrowedArg<'v> = Option<Cow<'v, Value>>;
 
 pub(super) fn apply(
-    machine: &Machine<'_>,
-    eager: Eager,
-    parts: &[Node],
+    machine: &RuleMachine<'_>,
+    eager: EagerOperator,
+    parts: &[RuleNode],
     data: &Value,
-) -> Run<Maybe> {
+) -> RuleResult<MaybeValue> {
     let part = |at: usize| match parts.get(at) {
         Some(node) => machine.peek(node, data),
         None => Ok(None),
     };
-    let pair = || -> Run<(Peeked<'_>, Peeked<'_>)> { Ok((part(0)?, part(1)?)) };
-    let numbers = || -> Run<(f64, f64)> {
+    let pair = || -> RuleResult<(BorrowedArg<'_>, BorrowedArg<'_>)> { Ok((part(0)?, part(1)?)) };
+    let numbers = || -> RuleResult<(f64, f64)> {
         let (a, b) = pair()?;
         Ok((machine.number(a.as_deref())?, machine.number(b.as_deref())?))
     };
-    let same = || -> Run<bool> {
+    let same = || -> RuleResult<bool> {
         let (a, b) = pair()?;
         machine.equal(a.as_deref(), b.as_deref())
     };
-    let identical = || -> Run<bool> {
+    let identical = || -> RuleResult<bool> {
         let (a, b) = pair()?;
         Ok(identical(a.as_deref(), b.as_deref()))
     };
-    let order = || -> Run<Option<Ordering>> {
+    let order = || -> RuleResult<Option<Ordering>> {
         let (a, b) = pair()?;
         machine.compare(a.as_deref(), b.as_deref())
     };
-    // With a third argument the second stands between the other two.
-    let between = |fits: fn(Ordering) -> bool| -> Run<bool> {
+    // With a third argument, tests that the second is between the other two.
+    let between = |fits: fn(Ordering) -> bool| -> RuleResult<bool> {
         let (a, b) = pair()?;
         let c = part(2)?;
         let first = machine
@@ -56,81 +56,83 @@ pub(super) fn apply(
             .is_some_and(fits))
     };
     Ok(Some(match eager {
-        Eager::Equal => same()?.into(),
-        Eager::NotEqual => (!same()?).into(),
-        Eager::Identical => identical()?.into(),
-        Eager::NotIdentical => (!identical()?).into(),
-        Eager::Not => (!truthy(part(0)?.as_deref())).into(),
-        Eager::Truth => truthy(part(0)?.as_deref()).into(),
-        Eager::More => order()?.is_some_and(Ordering::is_gt).into(),
-        Eager::MoreOrEqual => order()?.is_some_and(Ordering::is_ge).into(),
-        Eager::Less => between(Ordering::is_lt)?.into(),
-        Eager::LessOrEqual => between(Ordering::is_le)?.into(),
-        Eager::Max => machine.extreme(parts, data, f64::NEG_INFINITY, f64::max)?,
-        Eager::Min => machine.extreme(parts, data, f64::INFINITY, f64::min)?,
-        Eager::Add => {
+        EagerOperator::Equal => same()?.into(),
+        EagerOperator::NotEqual => (!same()?).into(),
+        EagerOperator::Identical => identical()?.into(),
+        EagerOperator::NotIdentical => (!identical()?).into(),
+        EagerOperator::Not => (!truthy(part(0)?.as_deref())).into(),
+        EagerOperator::Truth => truthy(part(0)?.as_deref()).into(),
+        EagerOperator::More => order()?.is_some_and(Ordering::is_gt).into(),
+        EagerOperator::MoreOrEqual => order()?.is_some_and(Ordering::is_ge).into(),
+        EagerOperator::Less => between(Ordering::is_lt)?.into(),
+        EagerOperator::LessOrEqual => between(Ordering::is_le)?.into(),
+        EagerOperator::Max => machine.extreme(parts, data, f64::NEG_INFINITY, f64::max)?,
+        EagerOperator::Min => machine.extreme(parts, data, f64::INFINITY, f64::min)?,
+        EagerOperator::Add => {
             let mut sum = 0.0;
             for node in parts {
                 sum += leading_number(machine.peek(node, data)?.as_deref());
             }
-            machine.made(sum)
+            machine.computed(sum)
         }
-        Eager::Multiply => return machine.product(parts, data),
-        Eager::Subtract => match pair()? {
-            (a, None) => machine.made(-machine.number(a.as_deref())?),
-            (a, b) => machine.made(machine.number(a.as_deref())? - machine.number(b.as_deref())?),
+        EagerOperator::Multiply => return machine.product(parts, data),
+        EagerOperator::Subtract => match pair()? {
+            (a, None) => machine.computed(-machine.number(a.as_deref())?),
+            (a, b) => {
+                machine.computed(machine.number(a.as_deref())? - machine.number(b.as_deref())?)
+            }
         },
-        Eager::Divide => {
+        EagerOperator::Divide => {
             let (a, b) = numbers()?;
-            machine.made(a / b)
+            machine.computed(a / b)
         }
-        Eager::Modulo => {
+        EagerOperator::Modulo => {
             let (a, b) = numbers()?;
-            machine.made(a % b)
+            machine.computed(a % b)
         }
-        Eager::Merge => machine.merge(parts, data)?,
-        Eager::In => {
+        EagerOperator::Merge => machine.merge(parts, data)?,
+        EagerOperator::In => {
             let (needle, hay) = pair()?;
             machine.is_in(needle.as_deref(), hay.as_deref())?.into()
         }
-        Eager::Cat => machine.cat(parts, data)?,
-        Eager::Substr => {
+        EagerOperator::Cat => machine.cat(parts, data)?,
+        EagerOperator::Substr => {
             let (source, start, end) = (part(0)?, part(1)?, part(2)?);
             machine.substr(source.as_deref(), start.as_deref(), end.as_deref())?
         }
-        Eager::Log => return Ok(part(0)?.map(Cow::into_owned)),
-        Eager::Missing => {
+        EagerOperator::Log => return Ok(part(0)?.map(Cow::into_owned)),
+        EagerOperator::Missing => {
             let mut keys = Vec::with_capacity(parts.len());
             for node in parts {
                 keys.push(machine.eval(node, data)?.unwrap_or_default());
             }
             machine.missing(&keys, data)?.into()
         }
-        Eager::MissingSome => {
+        EagerOperator::MissingSome => {
             let (need, keys) = pair()?;
             machine.missing_some(need.as_deref(), keys.as_deref(), data)?
         }
     }))
 }
 
-impl Machine<'_> {
-    /// A number that was computed, with a note if JSON does not have it.
-    fn made(&self, number: f64) -> Value {
+impl RuleMachine<'_> {
+    /// A computed number. Notes whether JSON lacks it.
+    fn computed(&self, number: f64) -> Value {
         if !number.is_finite() {
-            self.odd.set(true);
+            self.has_non_json_number.set(true);
         }
         number.into()
     }
 
-    fn number(&self, value: Option<&Value>) -> Run<f64> {
-        // Only the text of a single item is read.
+    fn number(&self, value: Option<&Value>) -> RuleResult<f64> {
+        // Only the text of a single item is parsed.
         if let Some([_]) = value.and_then(Value::as_array) {
             self.charge(value)?;
         }
         Ok(number(value))
     }
 
-    fn equal(&self, a: Option<&Value>, b: Option<&Value>) -> Run<bool> {
+    fn equal(&self, a: Option<&Value>, b: Option<&Value>) -> RuleResult<bool> {
         match (a, b) {
             (Some(Value::Array(_)), Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) => {
                 self.charge(a)?;
@@ -146,7 +148,7 @@ impl Machine<'_> {
         Ok(equal(a, b))
     }
 
-    fn compare(&self, a: Option<&Value>, b: Option<&Value>) -> Run<Option<Ordering>> {
+    fn compare(&self, a: Option<&Value>, b: Option<&Value>) -> RuleResult<Option<Ordering>> {
         if let (Some(Value::Number(a)), Some(Value::Number(b))) = (a, b) {
             return Ok(a.partial_cmp(b));
         }
@@ -161,26 +163,26 @@ impl Machine<'_> {
 
     fn extreme(
         &self,
-        parts: &[Node],
+        parts: &[RuleNode],
         data: &Value,
         start: f64,
         better: fn(f64, f64) -> f64,
-    ) -> Run<Value> {
+    ) -> RuleResult<Value> {
         let mut best = start;
         for node in parts {
             let number = self.number(self.peek(node, data)?.as_deref())?;
-            // Rust's own max and min would drop what is not a number; here it stays.
+            // Rust's `max` and `min` drop NaN; here it is kept.
             best = if best.is_nan() || number.is_nan() {
                 f64::NAN
             } else {
                 better(best, number)
             };
         }
-        Ok(self.made(best))
+        Ok(self.computed(best))
     }
 
-    /// A single factor stays what it is, even a text.
-    fn product(&self, parts: &[Node], data: &Value) -> Run<Maybe> {
+    /// A single factor is returned unchanged, even if it is text.
+    fn product(&self, parts: &[RuleNode], data: &Value) -> RuleResult<MaybeValue> {
         let mut values = parts.iter().map(|node| self.eval(node, data));
         let first = values.next().transpose()?.flatten();
         if parts.len() == 1 {
@@ -190,10 +192,10 @@ impl Machine<'_> {
         for value in values {
             product *= leading_number(value?.as_ref());
         }
-        Ok(Some(self.made(product)))
+        Ok(Some(self.computed(product)))
     }
 
-    fn merge(&self, parts: &[Node], data: &Value) -> Run<Value> {
+    fn merge(&self, parts: &[RuleNode], data: &Value) -> RuleResult<Value> {
         let mut merged = Vec::new();
         for node in parts {
             match self.eval(node, data)?.unwrap_or_default() {
@@ -210,7 +212,7 @@ impl Machine<'_> {
         Ok(merged.into())
     }
 
-    fn is_in(&self, needle: Option<&Value>, hay: Option<&Value>) -> Run<bool> {
+    fn is_in(&self, needle: Option<&Value>, hay: Option<&Value>) -> RuleResult<bool> {
         match hay {
             Some(Value::String(text)) if !text.is_empty() => {
                 self.meter.burn(text.len() as u64 / 16)?;
@@ -224,7 +226,7 @@ impl Machine<'_> {
         }
     }
 
-    fn cat(&self, parts: &[Node], data: &Value) -> Run<Value> {
+    fn cat(&self, parts: &[RuleNode], data: &Value) -> RuleResult<Value> {
         let mut text = String::new();
         for node in parts {
             if let Some(value) = self.eval(node, data)? {
@@ -243,7 +245,7 @@ impl Machine<'_> {
         source: Option<&Value>,
         start: Option<&Value>,
         end: Option<&Value>,
-    ) -> Run<Value> {
+    ) -> RuleResult<Value> {
         let source = self.string(source)?;
         self.meter.text(source.len())?;
         let (start, end_number) = (self.number(start)?, self.number(end)?);
@@ -258,7 +260,7 @@ impl Machine<'_> {
         let length = match end {
             None => rest,
             Some(Value::Number(_)) if end_number < 0.0 => (rest + end_number).trunc(),
-            // A text added to a number is a longer text, which is no number.
+            // Adding text to a number gives longer text, which is not a number.
             Some(_) if end_number < 0.0 => 0.0,
             Some(_) => whole(end_number),
         };
@@ -268,14 +270,14 @@ impl Machine<'_> {
         Ok(Str::from(String::from_utf16_lossy(cut)).into())
     }
 
-    fn missing(&self, keys: &[Value], data: &Value) -> Run<Vec<Value>> {
+    fn missing(&self, keys: &[Value], data: &Value) -> RuleResult<Vec<Value>> {
         let keys = match keys.first() {
             Some(Value::Array(listed)) => listed,
             _ => keys,
         };
         let mut missing = Vec::new();
         for key in keys {
-            // A list as a key is a path and its default, as `var` takes them.
+            // A list as a key is a path and its default, as for `var`.
             let (path, default) = match key.as_array() {
                 Some(pair) => (pair.first(), pair.get(1)),
                 None => (Some(key), None),
@@ -290,7 +292,12 @@ impl Machine<'_> {
         Ok(missing)
     }
 
-    fn missing_some(&self, need: Option<&Value>, keys: Option<&Value>, data: &Value) -> Run<Value> {
+    fn missing_some(
+        &self,
+        need: Option<&Value>,
+        keys: Option<&Value>,
+        data: &Value,
+    ) -> RuleResult<Value> {
         let (count, missing) = match keys {
             Some(Value::Array(keys)) => (keys.len(), self.missing(keys, data)?),
             Some(Value::String(key)) => {

@@ -1,4 +1,4 @@
-//! JavaScript's conversions and comparisons, where `None` is undefined.
+//! JavaScript's conversions and comparisons; `None` is undefined.
 
 use crate::text::number::to_js_string;
 use crate::value::{Number, Value};
@@ -7,9 +7,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A value, or undefined.
-pub(super) type Maybe = Option<Value>;
+pub(super) type MaybeValue = Option<Value>;
 
-/// JSON Logic's truth: JavaScript's, but an empty array is false.
+/// Truthiness in JSON Logic: as in JavaScript, but an empty array is false.
 pub(super) fn truthy(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => false,
@@ -24,7 +24,7 @@ pub(super) fn truthy(value: Option<&Value>) -> bool {
     }
 }
 
-/// `===`: arrays and objects are equal when they are one and the same.
+/// `===`: arrays and objects are equal only if they are the same one.
 pub(super) fn identical(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
         (None, None) => true,
@@ -65,7 +65,7 @@ pub(super) fn equal(a: Option<&Value>, b: Option<&Value>) -> bool {
     }
 }
 
-/// How `a` stands to `b` under `<` and its kin; nothing where one of them is no number.
+/// Compares as `<` and its relatives do; `None` if one of them is not a number.
 pub(super) fn compare(a: Option<&Value>, b: Option<&Value>) -> Option<Ordering> {
     if let (Some(Value::Number(a)), Some(Value::Number(b))) = (a, b) {
         return a.partial_cmp(b);
@@ -82,7 +82,7 @@ pub(super) fn compare(a: Option<&Value>, b: Option<&Value>) -> Option<Ordering> 
     number(a).partial_cmp(&number(b))
 }
 
-/// JavaScript orders text by its 16-bit units, so emoji come before the last few letters.
+/// JavaScript orders text by 16-bit units, so emoji sort before the last few letters.
 fn utf16_cmp(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
@@ -122,7 +122,7 @@ pub(super) fn string(value: Option<&Value>) -> Cow<'_, str> {
     }
 }
 
-/// The items as text, `null` as nothing.
+/// Joins the items as text; `null` is empty.
 pub(super) fn join(items: &[Value], separator: &str) -> String {
     let mut text = String::new();
     for (at, item) in items.iter().enumerate() {
@@ -147,7 +147,7 @@ pub(super) fn leading_number(value: Option<&Value>) -> f64 {
     match value {
         Some(Value::Number(number)) => number.as_f64(),
         Some(Value::String(text)) => leading(text),
-        // Nothing behind the first item's comma belongs to the number.
+        // The number ends at the comma after the first item.
         Some(Value::Array(items)) => match items.first() {
             None | Some(Value::Null) => f64::NAN,
             first => leading_number(first),
@@ -205,7 +205,7 @@ fn in_base(digits: &str, base: u32) -> f64 {
     digits.chars().try_fold(0.0, add).unwrap_or(f64::NAN)
 }
 
-/// How much of the front of `text` is a decimal number without a sign; 0 where it is none.
+/// The length of the unsigned decimal number at the start of `text`; 0 if there is none.
 fn decimal_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {

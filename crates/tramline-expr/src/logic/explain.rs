@@ -1,47 +1,47 @@
-//! How a rule came to its value: the tree of its parts, each with what it gave.
+//! Explains the value of a rule: the tree of its parts, each with its value.
 
-use super::node::Node;
-use super::run::Run;
+use super::eval::RuleResult;
+use super::node::RuleNode;
 use crate::error::ExprError;
-use crate::explain::{Explanation, Room};
+use crate::explain::{Explanation, ExplanationBudget};
 use crate::value::{Str, Value};
 
-/// One part of a rule as it was evaluated.
+/// One evaluated part of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleExplanation {
-    /// Where the part stands in the rule, as a JSON pointer.
+    /// The position of the part in the rule, as a JSON pointer.
     pub path: Str,
-    /// Its operator; empty for a plain value or a list.
+    /// Its operator; empty for a literal or a list.
     pub operator: Str,
-    /// What it came to; `None` is undefined, or an error.
+    /// Its value; `None` is undefined, or an error.
     pub value: Option<Value>,
-    /// The error it ended in; the parts around it have the same.
+    /// The error it failed with; the parts around it have the same one.
     pub error: Option<ExprError>,
-    /// The parts evaluated inside, in the order that took place. What was skipped is not here; the
-    /// body of a `map` is here once per item.
+    /// The parts evaluated inside, in the order of evaluation. Skipped parts are missing; the body
+    /// of a `map` appears once per item.
     pub children: Vec<RuleExplanation>,
-    /// How the expression of a `var` came about, where it has one.
+    /// Explains the expression of a `var`, if it has one.
     pub expression: Option<Explanation>,
 }
 
-/// Records an evaluation as it goes.
+/// Records an evaluation as it runs.
 #[derive(Default)]
-pub(super) struct Tracer {
+pub(super) struct RuleTracer {
     open: Vec<RuleExplanation>,
     done: Option<RuleExplanation>,
-    room: Room,
-    /// How many of the innermost parts under way are past the limit.
+    budget: ExplanationBudget,
+    /// How many of the innermost open parts are over the limit.
     skipped: usize,
 }
 
-impl Tracer {
-    pub(super) fn open(&mut self, node: &Node) {
-        if self.skipped > 0 || !self.room.node() {
+impl RuleTracer {
+    pub(super) fn open(&mut self, node: &RuleNode) {
+        if self.skipped > 0 || !self.budget.take_node() {
             self.skipped += 1;
             return;
         }
         self.open.push(RuleExplanation {
-            path: node.at.clone(),
+            path: node.pointer.clone(),
             operator: node.operator.clone(),
             value: None,
             error: None,
@@ -50,13 +50,13 @@ impl Tracer {
         });
     }
 
-    /// The room that is left, for an expression to be explained in.
-    pub(super) fn room(&mut self) -> &mut Room {
-        &mut self.room
+    /// The remaining budget, for explaining an expression.
+    pub(super) fn room(&mut self) -> &mut ExplanationBudget {
+        &mut self.budget
     }
 
-    /// Notes how the expression of the part under way came about.
-    pub(super) fn note(&mut self, expression: Option<Explanation>) {
+    /// Attaches the explanation of an expression to the innermost open part.
+    pub(super) fn attach_expression(&mut self, expression: Option<Explanation>) {
         if self.skipped == 0
             && let Some(part) = self.open.last_mut()
         {
@@ -64,7 +64,7 @@ impl Tracer {
         }
     }
 
-    pub(super) fn close(&mut self, outcome: &Run<Option<Value>>) {
+    pub(super) fn close(&mut self, outcome: &RuleResult<Option<Value>>) {
         if self.skipped > 0 {
             self.skipped -= 1;
             return;
@@ -73,7 +73,7 @@ impl Tracer {
             return;
         };
         match outcome {
-            Ok(value) => part.value = value.as_ref().map(|value| self.room.shown(value)),
+            Ok(value) => part.value = value.as_ref().map(|value| self.budget.truncate(value)),
             Err(error) => part.error = Some((**error).clone()),
         }
         match self.open.last_mut() {

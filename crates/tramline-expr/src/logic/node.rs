@@ -1,77 +1,82 @@
 //! A compiled rule as a tree of nodes.
 
-use super::operator::{Each, Eager};
-use super::path::Place;
+use super::operator::{EagerOperator, ItemOperator};
+use super::var_path::VarTarget;
 use crate::value::{Str, Value};
 
-/// A part of a rule with its place, a JSON pointer into the rule.
+/// A part of a rule, with its position as a JSON pointer.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
-    pub(super) at: Str,
-    /// What the rule calls this: the operator, or nothing for values.
+pub(super) struct RuleNode {
+    pub(super) kind: RuleNodeKind,
+    pub(super) pointer: Str,
+    /// The operator's name in the rule; empty for values.
     pub(super) operator: Str,
-    /// How many levels of arrays and objects this may put around what it was given.
+    /// How many levels of arrays and objects this may add around its data.
     pub(super) growth: u32,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum RuleNodeKind {
     Constant(Value),
-    Array(Vec<Node>),
-    If(Vec<Node>),
-    And(Vec<Node>),
-    Or(Vec<Node>),
-    /// A `var` whose place stands in the rule, with its default.
-    Var(Place, Option<Box<Node>>),
-    /// A `var` whose path is computed: always a plain path, since data is never evaluated.
-    VarAt(Box<Node>, Option<Box<Node>>),
-    Each(Each, Box<Node>, Option<Box<Node>>),
-    Reduce(Box<Reduce>),
-    Eager(Eager, Vec<Node>),
+    Array(Vec<RuleNode>),
+    If(Vec<RuleNode>),
+    And(Vec<RuleNode>),
+    Or(Vec<RuleNode>),
+    /// A `var` whose path is written in the rule, with its default.
+    Var(VarTarget, Option<Box<RuleNode>>),
+    /// A `var` whose path is computed. It is always a plain path, since data is never evaluated.
+    VarAt(Box<RuleNode>, Option<Box<RuleNode>>),
+    Each(ItemOperator, Box<RuleNode>, Option<Box<RuleNode>>),
+    Reduce(Box<ReduceNode>),
+    Eager(EagerOperator, Vec<RuleNode>),
 }
 
 #[derive(Debug)]
-pub(super) struct Reduce {
-    pub(super) list: Node,
-    pub(super) body: Option<Node>,
-    pub(super) first: Option<Node>,
+pub(super) struct ReduceNode {
+    pub(super) list: RuleNode,
+    pub(super) body: Option<RuleNode>,
+    pub(super) first: Option<RuleNode>,
 }
 
-/// What an expression in a `var` may add, by its own limit.
+/// Levels that an expression in a `var` may add, by its own limit.
 const EXPRESSION_GROWTH: u32 = 100;
 
-/// What a reduce may leave behind, by the check it makes as it goes.
+/// Levels that a reduce may add; it checks this as it runs.
 pub(super) const REDUCE_GROWTH: u32 = 300;
 
-impl Node {
-    pub(super) fn new(kind: Kind, at: Str, operator: Str) -> Self {
+impl RuleNode {
+    pub(super) fn new(kind: RuleNodeKind, pointer: Str, operator: Str) -> Self {
         let growth = kind.growth();
         Self {
             kind,
-            at,
+            pointer,
             operator,
             growth,
         }
     }
 }
 
-impl Node {
-    /// Whether a reduce in here may make a value that holds itself many times over.
-    pub(super) fn multiplies(&self) -> bool {
-        let any = |nodes: &[Node]| nodes.iter().any(Node::multiplies);
-        let one = |node: &Option<Box<Node>>| node.as_ref().is_some_and(|node| node.multiplies());
+impl RuleNode {
+    /// Whether a reduce in here may build a value that contains itself many times.
+    pub(super) fn can_multiply(&self) -> bool {
+        let any = |nodes: &[RuleNode]| nodes.iter().any(RuleNode::can_multiply);
+        let one =
+            |node: &Option<Box<RuleNode>>| node.as_ref().is_some_and(|node| node.can_multiply());
         match &self.kind {
-            Kind::Constant(_) => false,
-            Kind::Array(parts) | Kind::If(parts) | Kind::And(parts) | Kind::Or(parts) => any(parts),
-            Kind::Eager(_, parts) => any(parts),
-            Kind::Var(_, default) => one(default),
-            Kind::VarAt(path, default) => path.multiplies() || one(default),
-            Kind::Each(_, list, body) => list.multiplies() || one(body),
-            Kind::Reduce(reduce) => {
-                let built = |node: &Option<Node>| node.as_ref().is_some_and(Node::multiplies);
+            RuleNodeKind::Constant(_) => false,
+            RuleNodeKind::Array(parts)
+            | RuleNodeKind::If(parts)
+            | RuleNodeKind::And(parts)
+            | RuleNodeKind::Or(parts) => any(parts),
+            RuleNodeKind::Eager(_, parts) => any(parts),
+            RuleNodeKind::Var(_, default) => one(default),
+            RuleNodeKind::VarAt(path, default) => path.can_multiply() || one(default),
+            RuleNodeKind::Each(_, list, body) => list.can_multiply() || one(body),
+            RuleNodeKind::Reduce(reduce) => {
+                let built =
+                    |node: &Option<RuleNode>| node.as_ref().is_some_and(RuleNode::can_multiply);
                 reduce.body.as_ref().is_some_and(|body| body.growth > 0)
-                    || reduce.list.multiplies()
+                    || reduce.list.can_multiply()
                     || built(&reduce.body)
                     || built(&reduce.first)
             }
@@ -79,29 +84,30 @@ impl Node {
     }
 }
 
-impl Kind {
+impl RuleNodeKind {
     fn growth(&self) -> u32 {
-        let most = |nodes: &[Node]| nodes.iter().map(|node| node.growth).max().unwrap_or(0);
-        let of = |node: &Option<Box<Node>>| node.as_ref().map_or(0, |node| node.growth);
+        let most = |nodes: &[RuleNode]| nodes.iter().map(|node| node.growth).max().unwrap_or(0);
+        let of = |node: &Option<Box<RuleNode>>| node.as_ref().map_or(0, |node| node.growth);
         match self {
             Self::Constant(_) => 0,
             Self::Array(items) => 1 + most(items),
             Self::If(parts) | Self::And(parts) | Self::Or(parts) => most(parts),
-            Self::Var(Place::Path(_), default) => of(default),
-            // Inside a reduce the whole is an object around the accumulator.
-            Self::Var(Place::Whole, _) => 1,
-            Self::Var(Place::Fields(..) | Place::Expression(_), default) => {
+            Self::Var(VarTarget::Path(_), default) => of(default),
+            // Inside a reduce, the whole data is an object around the accumulator.
+            Self::Var(VarTarget::Whole, _) => 1,
+            Self::Var(VarTarget::Fields(..) | VarTarget::Expression(_), default) => {
                 EXPRESSION_GROWTH.max(of(default))
             }
             Self::VarAt(_, default) => 1 + of(default),
-            Self::Each(Each::Map, list, body) => 1 + list.growth + of(body),
-            Self::Each(Each::Filter, list, _) => list.growth,
-            Self::Each(Each::All | Each::None | Each::Some, ..) => 0,
+            Self::Each(ItemOperator::Map, list, body) => 1 + list.growth + of(body),
+            Self::Each(ItemOperator::Filter, list, _) => list.growth,
+            Self::Each(ItemOperator::All | ItemOperator::None | ItemOperator::Some, ..) => 0,
             Self::Reduce(_) => REDUCE_GROWTH,
-            Self::Eager(Eager::Merge | Eager::Missing | Eager::MissingSome, parts) => {
-                1 + most(parts)
-            }
-            Self::Eager(Eager::Log | Eager::Multiply, parts) => most(parts),
+            Self::Eager(
+                EagerOperator::Merge | EagerOperator::Missing | EagerOperator::MissingSome,
+                parts,
+            ) => 1 + most(parts),
+            Self::Eager(EagerOperator::Log | EagerOperator::Multiply, parts) => most(parts),
             Self::Eager(..) => 0,
         }
     }

@@ -1,8 +1,8 @@
-//! The operators of JSON Logic by name, and what to suggest for a name that is none of them.
+//! The operators of JSON Logic by name, and suggestions for unknown names.
 
-/// Operators whose arguments are evaluated first, all of them.
+/// Operators whose arguments are all evaluated first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Eager {
+pub(super) enum EagerOperator {
     Equal,
     Identical,
     NotEqual,
@@ -29,9 +29,9 @@ pub(super) enum Eager {
     MissingSome,
 }
 
-/// Operators that evaluate a rule once for every item, with the item as the data.
+/// Operators that evaluate a rule once per item, with the item as the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Each {
+pub(super) enum ItemOperator {
     Map,
     Filter,
     All,
@@ -46,8 +46,8 @@ pub(super) enum Operator {
     Or,
     Var,
     Reduce,
-    Each(Each),
-    Eager(Eager),
+    Each(ItemOperator),
+    Eager(EagerOperator),
 }
 
 const OPERATORS: [(&str, Operator); 34] = [
@@ -57,37 +57,37 @@ const OPERATORS: [(&str, Operator); 34] = [
     ("or", Operator::Or),
     ("var", Operator::Var),
     ("reduce", Operator::Reduce),
-    ("map", Operator::Each(Each::Map)),
-    ("filter", Operator::Each(Each::Filter)),
-    ("all", Operator::Each(Each::All)),
-    ("none", Operator::Each(Each::None)),
-    ("some", Operator::Each(Each::Some)),
-    ("==", Operator::Eager(Eager::Equal)),
-    ("===", Operator::Eager(Eager::Identical)),
-    ("!=", Operator::Eager(Eager::NotEqual)),
-    ("!==", Operator::Eager(Eager::NotIdentical)),
-    ("!", Operator::Eager(Eager::Not)),
-    ("!!", Operator::Eager(Eager::Truth)),
-    (">", Operator::Eager(Eager::More)),
-    (">=", Operator::Eager(Eager::MoreOrEqual)),
-    ("<", Operator::Eager(Eager::Less)),
-    ("<=", Operator::Eager(Eager::LessOrEqual)),
-    ("max", Operator::Eager(Eager::Max)),
-    ("min", Operator::Eager(Eager::Min)),
-    ("+", Operator::Eager(Eager::Add)),
-    ("-", Operator::Eager(Eager::Subtract)),
-    ("*", Operator::Eager(Eager::Multiply)),
-    ("/", Operator::Eager(Eager::Divide)),
-    ("%", Operator::Eager(Eager::Modulo)),
-    ("merge", Operator::Eager(Eager::Merge)),
-    ("in", Operator::Eager(Eager::In)),
-    ("cat", Operator::Eager(Eager::Cat)),
-    ("substr", Operator::Eager(Eager::Substr)),
-    ("log", Operator::Eager(Eager::Log)),
-    ("missing", Operator::Eager(Eager::Missing)),
+    ("map", Operator::Each(ItemOperator::Map)),
+    ("filter", Operator::Each(ItemOperator::Filter)),
+    ("all", Operator::Each(ItemOperator::All)),
+    ("none", Operator::Each(ItemOperator::None)),
+    ("some", Operator::Each(ItemOperator::Some)),
+    ("==", Operator::Eager(EagerOperator::Equal)),
+    ("===", Operator::Eager(EagerOperator::Identical)),
+    ("!=", Operator::Eager(EagerOperator::NotEqual)),
+    ("!==", Operator::Eager(EagerOperator::NotIdentical)),
+    ("!", Operator::Eager(EagerOperator::Not)),
+    ("!!", Operator::Eager(EagerOperator::Truth)),
+    (">", Operator::Eager(EagerOperator::More)),
+    (">=", Operator::Eager(EagerOperator::MoreOrEqual)),
+    ("<", Operator::Eager(EagerOperator::Less)),
+    ("<=", Operator::Eager(EagerOperator::LessOrEqual)),
+    ("max", Operator::Eager(EagerOperator::Max)),
+    ("min", Operator::Eager(EagerOperator::Min)),
+    ("+", Operator::Eager(EagerOperator::Add)),
+    ("-", Operator::Eager(EagerOperator::Subtract)),
+    ("*", Operator::Eager(EagerOperator::Multiply)),
+    ("/", Operator::Eager(EagerOperator::Divide)),
+    ("%", Operator::Eager(EagerOperator::Modulo)),
+    ("merge", Operator::Eager(EagerOperator::Merge)),
+    ("in", Operator::Eager(EagerOperator::In)),
+    ("cat", Operator::Eager(EagerOperator::Cat)),
+    ("substr", Operator::Eager(EagerOperator::Substr)),
+    ("log", Operator::Eager(EagerOperator::Log)),
+    ("missing", Operator::Eager(EagerOperator::Missing)),
 ];
 
-/// What people write for an operator that goes by another name here.
+/// Common names for operators that are called differently here.
 const OTHER_NAMES: [(&str, &str); 18] = [
     ("not", "!"),
     ("eq", "=="),
@@ -110,22 +110,22 @@ const OTHER_NAMES: [(&str, &str); 18] = [
 ];
 
 impl Operator {
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn by_name(name: &str) -> Option<Self> {
         if name == "missing_some" {
-            return Some(Self::Eager(Eager::MissingSome));
+            return Some(Self::Eager(EagerOperator::MissingSome));
         }
         let found = OPERATORS.iter().find(|(known, _)| *known == name);
         found.map(|(_, operator)| *operator)
     }
 }
 
-/// The operators that `name` may have been meant to be, the likeliest first.
+/// Operators that `name` may have been meant to be, the likeliest first.
 pub(super) fn candidates(name: &str) -> Vec<&'static str> {
     let lower = name.to_lowercase();
     if let Some((_, meant)) = OTHER_NAMES.iter().find(|(other, _)| *other == lower) {
         return vec![meant];
     }
-    // One slip in a short name, two in a long one.
+    // One typo in a short name, two in a long one.
     let slips = if lower.chars().count() <= 3 { 1 } else { 2 };
     let names = OPERATORS.iter().map(|(known, _)| *known);
     let mut near: Vec<(usize, &str)> = names
@@ -137,10 +137,10 @@ pub(super) fn candidates(name: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, known)| known).take(3).collect()
 }
 
-/// How many characters to add, drop or change to get from one name to the other.
+/// The edit distance between two names.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
-    // A name longer than any operator by more than the slips allowed is never near.
+    // A name much longer than any operator is never close to one.
     if a.chars().count() > 16 {
         return usize::MAX;
     }

@@ -1,4 +1,4 @@
-//! JSON Logic against the official suites, against `json-logic-js` itself, and at its limits.
+//! JSON Logic against the official suites, against `json-logic-js`, and at its limits.
 
 use super::*;
 use crate::host::NoHost;
@@ -120,7 +120,7 @@ fn limits_hold() {
         json!({"reduce": [{"var": ""}, [{"var": "accumulator"}, {"var": "accumulator"}], 1]});
     let code = limited(double, json!(many), Limits::default());
     assert!(code == "L0001" || code == "L0006", "{code}");
-    // Sixty steps make a value of sixty lists that prints as 2^60 numbers.
+    // Sixty steps build a value of sixty lists that prints as 2^60 numbers.
     let double =
         json!([{"reduce": [{"var": ""}, [{"var": "accumulator"}, {"var": "accumulator"}], 1]}]);
     assert_eq!(
@@ -302,7 +302,7 @@ fn rules_are_shared_between_threads() {
     shared::<Rule>();
 }
 
-/// What the smallest threads we run on have.
+/// The stack of the smallest threads we run on.
 const STACK_BYTES: usize = 2 << 20;
 
 #[test]

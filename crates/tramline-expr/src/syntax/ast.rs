@@ -1,40 +1,40 @@
-//! The syntax tree, first as parsed and then with its paths laid out (see [`crate::compile`]).
+//! The syntax tree: first as parsed, then with desugared paths (see [`crate::compile`]).
 
 use super::signature::Signature;
 use crate::error::Span;
 use crate::value::{Str, Value};
 use std::sync::Arc;
 
-/// A node of the tree: its operator token, and the whole stretch of source it covers.
+/// A node of the tree: its operator token, and the extent of source it covers.
 #[derive(Debug)]
 pub(crate) struct Ast {
     pub(crate) kind: AstKind,
     pub(crate) token: Span,
     pub(crate) extent: Span,
-    /// How high the tree is from here down, all of it and without chains that are laid out flat.
-    pub(crate) height: Height,
+    /// The height of this subtree, with and without chains that are flattened later.
+    pub(crate) height: TreeHeight,
     /// Followed by `[]`.
     pub(crate) keep: bool,
-    /// Filters that follow something that is not a path.
+    /// Filters that follow something other than a path.
     pub(crate) predicates: Vec<Ast>,
     /// The group-by that follows.
-    pub(crate) group: Option<Box<Pairs>>,
-    /// Parent references inside that no step of a path has answered yet.
-    pub(crate) seeking: Vec<usize>,
+    pub(crate) group: Option<Box<AstPairs>>,
+    /// Parent references inside that no step of a path has resolved yet.
+    pub(crate) unresolved_parents: Vec<usize>,
     /// Results carry bindings, because a parent reference outside needs one from inside.
     pub(crate) tuple: bool,
 }
 
-/// How high a tree is.
+/// The height of a tree.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Height {
+pub(crate) struct TreeHeight {
     pub(crate) all: u16,
     pub(crate) nested: u16,
 }
 
 /// Keys and values of an object constructor or group-by.
 #[derive(Debug)]
-pub(crate) struct Pairs {
+pub(crate) struct AstPairs {
     pub(crate) pairs: Vec<(Ast, Ast)>,
     pub(crate) token: Span,
 }
@@ -47,54 +47,54 @@ pub(crate) enum AstKind {
     Regex(Str, Str),
     Wildcard,
     Descendants,
-    /// `%`, with its number among all of them.
+    /// `%`, with its number among all parent references.
     Parent(usize),
-    /// `?` standing for an argument to come.
+    /// `?`, a placeholder for an argument of a partial application.
     Placeholder,
-    /// Where a value is expected and the source ends.
+    /// The end of the source where a value is expected.
     End,
     Negate(Box<Ast>),
     Binary(BinaryOp, Box<Ast>, Box<Ast>),
     Array(Vec<Ast>),
-    Object(Pairs),
+    Object(AstPairs),
     Block(Vec<Ast>),
     Call(Box<Ast>, Vec<Ast>),
     Lambda(Box<LambdaAst>),
     Conditional(Box<Ast>, Box<Ast>, Option<Box<Ast>>),
     Bind(Str, Box<Ast>),
     Transform(Box<Ast>, Box<Ast>, Option<Box<Ast>>),
-    /// `a.b`, before paths are laid out.
+    /// `a.b`, before desugaring.
     Dot(Box<Ast>, Box<Ast>),
-    /// `a[b]`, before paths are laid out.
+    /// `a[b]`, before desugaring.
     Filter(Box<Ast>, Box<Ast>),
-    /// `a[]`, before paths are laid out.
+    /// `a[]`, before desugaring.
     Keep(Box<Ast>),
-    /// `a{..}`, before paths are laid out.
-    Grouped(Box<Ast>, Pairs),
-    /// `a^(..)`, before paths are laid out.
+    /// `a{..}`, before desugaring.
+    Grouped(Box<Ast>, AstPairs),
+    /// `a^(..)`, before desugaring.
     Sorted(Box<Ast>, Vec<(bool, Ast)>),
-    /// `a@$v`, before paths are laid out.
+    /// `a@$v`, before desugaring.
     Focus(Box<Ast>, Str),
-    /// `a#$i`, before paths are laid out.
+    /// `a#$i`, before desugaring.
     Index(Box<Ast>, Str),
-    /// A path laid out.
+    /// A desugared path.
     Path(Vec<StepAst>),
 }
 
-/// One step of a path laid out.
+/// One step of a desugared path.
 #[derive(Debug)]
 pub(crate) struct StepAst {
     pub(crate) kind: StepKind,
     pub(crate) stages: Vec<StageAst>,
     pub(crate) focus: Option<Str>,
     pub(crate) index: Option<Str>,
-    /// The parent reference that this step's input answers.
+    /// The parent reference that this step's input resolves.
     pub(crate) ancestor: Option<usize>,
     pub(crate) tuple: bool,
     pub(crate) keep: bool,
-    /// An array constructor whose arrays stay whole.
-    pub(crate) whole: bool,
-    pub(crate) seeking: Vec<usize>,
+    /// An array constructor whose arrays are not flattened.
+    pub(crate) no_flatten: bool,
+    pub(crate) unresolved_parents: Vec<usize>,
     pub(crate) token: Span,
 }
 
@@ -192,9 +192,9 @@ impl BinaryOp {
 }
 
 impl AstKind {
-    /// How high a tree with this at its root is.
-    pub(crate) fn height(&self) -> Height {
-        let mut height = Height::default();
+    /// The height of a tree with this node at its root.
+    pub(crate) fn height(&self) -> TreeHeight {
+        let mut height = TreeHeight::default();
         self.children(&mut |child| {
             height.all = height.all.max(child.height.all);
             height.nested = height.nested.max(child.height.nested);
@@ -206,7 +206,7 @@ impl AstKind {
         height
     }
 
-    /// Visits the nodes right below.
+    /// Visits the direct children.
     fn children(&self, visit: &mut dyn FnMut(&Ast)) {
         match self {
             Self::Negate(one) | Self::Keep(one) | Self::Bind(_, one) => visit(one),
@@ -237,7 +237,7 @@ impl AstKind {
                     visit(three);
                 }
             }
-            // Paths are laid out after heights are checked.
+            // Paths are desugared after heights are checked.
             Self::Path(_)
             | Self::Literal(_)
             | Self::Name(_)
@@ -252,7 +252,7 @@ impl AstKind {
     }
 }
 
-impl Pairs {
+impl AstPairs {
     fn children(&self, visit: &mut dyn FnMut(&Ast)) {
         for (key, value) in &self.pairs {
             visit(key);
@@ -267,16 +267,16 @@ impl Ast {
             kind,
             token,
             extent,
-            height: Height::default(),
+            height: TreeHeight::default(),
             keep: false,
             predicates: Vec::new(),
             group: None,
-            seeking: Vec::new(),
+            unresolved_parents: Vec::new(),
             tuple: false,
         }
     }
 
-    /// What the reference calls this kind of node, for the error that names it.
+    /// The reference's name for this kind of node, used in errors.
     pub(crate) fn kind_name(&self) -> &'static str {
         match &self.kind {
             AstKind::Literal(Value::String(_)) => "string",

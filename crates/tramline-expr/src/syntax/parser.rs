@@ -1,31 +1,31 @@
-//! The parser: operator precedence, one function per construct, bounded in depth.
+//! The parser: operator precedence, one function per construct, limited depth.
 
 mod function;
 
-use super::ast::{Ast, AstKind, BinaryOp, Pairs};
+use super::ast::{Ast, AstKind, AstPairs, BinaryOp};
 use super::token::{Lexer, Token, TokenKind};
-use crate::error::{Flaw, Outcome, Span};
-use crate::limits::{stack_mark, too_deep};
+use crate::error::{ExprResult, Flaw, Span};
+use crate::limits::{stack_position, too_deep};
 use crate::value::{Str, Value};
 use function::text_of;
 
-/// How deep source may nest: evaluation of what is nested deeper would pass its own limit anyway.
+/// Levels that source may nest. Evaluating anything deeper would exceed its own limit anyway.
 const NESTING_MAX: u32 = 110;
 
-/// How high the tree may be, chains such as `1 + 1 + 1` included, which nest to the left.
+/// Height of the tree in levels, including chains such as `1 + 1 + 1`, which nest to the left.
 const HEIGHT_MAX: u16 = 300;
 
-/// The same with chains that are laid out flat later: paths and concatenation.
+/// Height in levels including chains that are flattened later: paths and concatenation.
 const FLAT_HEIGHT_MAX: u16 = 1_200;
 
 /// How far the stack may grow while parsing, and in each later pass, in bytes.
 pub(crate) const STACK_BYTES_MAX: usize = 1_400_000;
 
-/// Sources longer than this are refused, so that compiling stays cheap.
+/// Longest source, in bytes, so that compiling stays cheap.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
 
-/// Parses a whole source; also says how many parent references it has.
-pub(crate) fn parse(source: &str) -> Outcome<(Ast, usize)> {
+/// Parses a whole source; also returns its number of parent references.
+pub(crate) fn parse(source: &str) -> ExprResult<(Ast, usize)> {
     if source.len() > SOURCE_BYTES_MAX {
         let flaw = Flaw::new("L0007", "the expression is longer than 1 MiB");
         return Err(flaw.at(Span::default()));
@@ -38,7 +38,7 @@ pub(crate) fn parse(source: &str) -> Outcome<(Ast, usize)> {
         },
         last_end: 0,
         depth: 0,
-        stack: stack_mark(),
+        stack: stack_position(),
         parents: 0,
     };
     parser.advance(false)?;
@@ -51,17 +51,17 @@ pub(crate) fn parse(source: &str) -> Outcome<(Ast, usize)> {
 
 struct Parser<'s> {
     lexer: Lexer<'s>,
-    /// The token at hand.
+    /// The current token.
     token: Token,
-    /// Where the token before it ended.
+    /// Where the previous token ended.
     last_end: u32,
     depth: u32,
     stack: usize,
     parents: usize,
 }
 
-/// How tightly a mark binds what stands on its left.
-fn binding(mark: &str) -> u32 {
+/// The left binding power of a mark.
+fn binding_power(mark: &str) -> u32 {
     match mark {
         "[" | "(" | "@" | "#" => 80,
         "." => 75,
@@ -78,11 +78,11 @@ fn binding(mark: &str) -> u32 {
 }
 
 impl Parser<'_> {
-    /// Moves to the next token; `infix` says that an operand was just read.
-    fn advance(&mut self, infix: bool) -> Outcome<Token> {
+    /// Moves to the next token; `infix` means that an operand was just read.
+    fn advance(&mut self, infix: bool) -> ExprResult<Token> {
         let next = self.lexer.next(infix)?;
         if let TokenKind::Mark(mark @ ("!" | "~")) = next.kind {
-            let message = format!("the operator {mark} is not known");
+            let message = format!("unknown operator {mark}");
             return Err(Flaw::new("S0204", message).at(next.span).token(mark));
         }
         self.last_end = self.token.span.end;
@@ -93,7 +93,7 @@ impl Parser<'_> {
         matches!(self.token.kind, TokenKind::Mark(here) if here == mark)
     }
 
-    fn expect(&mut self, mark: &'static str, infix: bool) -> Outcome<Token> {
+    fn expect(&mut self, mark: &'static str, infix: bool) -> ExprResult<Token> {
         if self.at(mark) {
             return self.advance(infix);
         }
@@ -104,7 +104,7 @@ impl Parser<'_> {
             ),
             _ => {
                 let found = self.token_text();
-                ("S0202", format!("\"{mark}\" is expected here, not {found}"))
+                ("S0202", format!("expected \"{mark}\", found {found}"))
             }
         };
         let flaw = Flaw::new(code, message)
@@ -126,7 +126,7 @@ impl Parser<'_> {
 
     fn unexpected(&self) -> Box<Flaw> {
         let token = self.token_text();
-        Flaw::new("S0201", format!("{token} does not belong here"))
+        Flaw::new("S0201", format!("unexpected {token}"))
             .at(self.token.span)
             .token(token)
     }
@@ -138,15 +138,15 @@ impl Parser<'_> {
         }
     }
 
-    fn expression(&mut self, right: u32) -> Outcome<Ast> {
+    fn expression(&mut self, right: u32) -> ExprResult<Ast> {
         self.depth += 1;
-        if self.depth > NESTING_MAX || self.stack.abs_diff(stack_mark()) > STACK_BYTES_MAX {
+        if self.depth > NESTING_MAX || self.stack.abs_diff(stack_position()) > STACK_BYTES_MAX {
             return Err(too_deep().at(self.token.span));
         }
         let token = self.advance(true)?;
         let mut left = self.prefix(token)?;
         while let TokenKind::Mark(mark) = self.token.kind {
-            if right >= binding(mark) {
+            if right >= binding_power(mark) {
                 break;
             }
             let token = self.advance(false)?;
@@ -156,18 +156,18 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn boxed(&mut self, right: u32) -> Outcome<Box<Ast>> {
+    fn boxed(&mut self, right: u32) -> ExprResult<Box<Ast>> {
         Ok(Box::new(self.expression(right)?))
     }
 
-    fn prefix(&mut self, token: Token) -> Outcome<Ast> {
+    fn prefix(&mut self, token: Token) -> ExprResult<Ast> {
         let span = token.span;
         let kind = match token.kind {
             TokenKind::Name(name) => AstKind::Name(name),
             TokenKind::Variable(name) => AstKind::Variable(name),
             TokenKind::Literal(value) => AstKind::Literal(value),
             TokenKind::Regex(pattern, flags) => AstKind::Regex(pattern, flags),
-            // Whoever waits for a closing bracket complains first.
+            // A missing closing bracket is reported first.
             TokenKind::End => AstKind::End,
             TokenKind::Mark(mark) => match mark {
                 "and" | "or" | "in" => AstKind::Name(Str::new_static(mark)),
@@ -183,7 +183,7 @@ impl Parser<'_> {
                 "{" => AstKind::Object(self.pairs(span)?),
                 "|" => self.transform()?,
                 _ => {
-                    let message = format!("nothing can start with {mark}");
+                    let message = format!("an expression cannot start with {mark}");
                     return Err(Flaw::new("S0211", message).at(span).token(mark));
                 }
             },
@@ -193,10 +193,10 @@ impl Parser<'_> {
             start: span.start,
             end,
         };
-        checked(kind, span, extent)
+        checked_node(kind, span, extent)
     }
 
-    fn block(&mut self) -> Outcome<Vec<Ast>> {
+    fn block(&mut self) -> ExprResult<Vec<Ast>> {
         let mut expressions = Vec::new();
         while !self.at(")") {
             expressions.push(self.expression(0)?);
@@ -209,7 +209,7 @@ impl Parser<'_> {
         Ok(expressions)
     }
 
-    fn items(&mut self) -> Outcome<Vec<Ast>> {
+    fn items(&mut self) -> ExprResult<Vec<Ast>> {
         let mut items = Vec::new();
         if !self.at("]") {
             loop {
@@ -219,7 +219,7 @@ impl Parser<'_> {
                     let last = self.boxed(0)?;
                     let extent = self.extent(item.extent.start);
                     let range = AstKind::Binary(BinaryOp::Range, Box::new(item), last);
-                    item = checked(range, token, extent)?;
+                    item = checked_node(range, token, extent)?;
                 }
                 items.push(item);
                 if !self.at(",") {
@@ -232,7 +232,7 @@ impl Parser<'_> {
         Ok(items)
     }
 
-    fn pairs(&mut self, token: Span) -> Outcome<Pairs> {
+    fn pairs(&mut self, token: Span) -> ExprResult<AstPairs> {
         let mut pairs = Vec::new();
         if !self.at("}") {
             loop {
@@ -246,10 +246,10 @@ impl Parser<'_> {
             }
         }
         self.expect("}", true)?;
-        Ok(Pairs { pairs, token })
+        Ok(AstPairs { pairs, token })
     }
 
-    fn transform(&mut self) -> Outcome<AstKind> {
+    fn transform(&mut self) -> ExprResult<AstKind> {
         let pattern = self.boxed(0)?;
         self.expect("|", false)?;
         let update = self.boxed(0)?;
@@ -262,13 +262,13 @@ impl Parser<'_> {
         Ok(AstKind::Transform(pattern, update, delete))
     }
 
-    fn infix(&mut self, mark: &'static str, token: Span, left: Ast) -> Outcome<Ast> {
+    fn infix(&mut self, mark: &'static str, token: Span, left: Ast) -> ExprResult<Ast> {
         let start = left.extent.start;
         let kind = match mark {
             "." => AstKind::Dot(Box::new(left), self.boxed(75)?),
             "[" => {
                 if self.at("]") {
-                    // The reference marks the innermost thing that the brackets filter.
+                    // The reference marks the innermost operand that the brackets filter.
                     self.expect("]", true)?;
                     AstKind::Keep(Box::new(left))
                 } else {
@@ -293,42 +293,42 @@ impl Parser<'_> {
             }
             ":=" => {
                 let AstKind::Variable(name) = left.kind else {
-                    let message = "only a variable can stand left of :=";
+                    let message = "the left side of := must be a variable";
                     let span = left.token;
                     let flaw = Flaw::new("S0212", message).at(span);
                     return Err(flaw.token(text_of(&left, self.lexer.source())));
                 };
-                // Assignments chain to the right.
+                // Assignments are right-associative.
                 AstKind::Bind(name, self.boxed(9)?)
             }
             _ => match BinaryOp::of(mark) {
                 Some(op) => {
                     let loose = matches!(op, BinaryOp::Elvis | BinaryOp::Coalesce);
-                    let right = self.boxed(if loose { 0 } else { binding(mark) })?;
+                    let right = self.boxed(if loose { 0 } else { binding_power(mark) })?;
                     AstKind::Binary(op, Box::new(left), right)
                 }
                 None => {
-                    let message = format!("the operator {mark} is not known");
+                    let message = format!("unknown operator {mark}");
                     return Err(Flaw::new("S0204", message).at(token).token(mark));
                 }
             },
         };
         let extent = self.extent(start);
-        checked(kind, token, extent)
+        checked_node(kind, token, extent)
     }
 
-    fn variable(&mut self, mark: &'static str, _token: Span) -> Outcome<Str> {
+    fn variable(&mut self, mark: &'static str, _token: Span) -> ExprResult<Str> {
         let right = self.expression(80)?;
         match right.kind {
             AstKind::Variable(name) => Ok(name),
             _ => {
-                let message = format!("only a variable can stand right of {mark}");
+                let message = format!("the right side of {mark} must be a variable");
                 Err(Flaw::new("S0214", message).at(right.token).token(mark))
             }
         }
     }
 
-    fn sort_terms(&mut self) -> Outcome<Vec<(bool, Ast)>> {
+    fn sort_terms(&mut self) -> ExprResult<Vec<(bool, Ast)>> {
         self.expect("(", false)?;
         let mut terms = Vec::new();
         loop {
@@ -350,8 +350,8 @@ impl Parser<'_> {
     }
 }
 
-/// A node, unless the tree under it is too high.
-fn checked(kind: AstKind, token: Span, extent: Span) -> Outcome<Ast> {
+/// Builds a node, unless its tree is too high.
+fn checked_node(kind: AstKind, token: Span, extent: Span) -> ExprResult<Ast> {
     let height = kind.height();
     if height.nested > HEIGHT_MAX || height.all > FLAT_HEIGHT_MAX {
         return Err(too_deep().at(token));

@@ -1,54 +1,54 @@
-//! Function signatures such as `<s-n?:s>`: what a function accepts, and how arguments are fitted.
+//! Function signatures such as `<s-n?:s>`: what a function accepts, and how arguments are matched.
 
-use crate::error::{Flaw, Outcome, Span};
+use crate::error::{ExprResult, Flaw, Span};
 use crate::value::Value;
 
 /// A set of argument types, one bit each.
-pub(crate) type Types = u16;
+pub(crate) type TypeSet = u16;
 
-pub(crate) const STRING: Types = 1;
-pub(crate) const NUMBER: Types = 2;
-pub(crate) const BOOLEAN: Types = 4;
-pub(crate) const NULL: Types = 8;
-pub(crate) const ARRAY: Types = 16;
-pub(crate) const OBJECT: Types = 32;
-pub(crate) const FUNCTION: Types = 64;
-pub(crate) const MISSING: Types = 128;
+pub(crate) const STRING: TypeSet = 1;
+pub(crate) const NUMBER: TypeSet = 2;
+pub(crate) const BOOLEAN: TypeSet = 4;
+pub(crate) const NULL: TypeSet = 8;
+pub(crate) const ARRAY: TypeSet = 16;
+pub(crate) const OBJECT: TypeSet = 32;
+pub(crate) const FUNCTION: TypeSet = 64;
+pub(crate) const MISSING: TypeSet = 128;
 
-const DATA: Types = STRING | NUMBER | BOOLEAN | NULL | ARRAY | OBJECT;
+const DATA: TypeSet = STRING | NUMBER | BOOLEAN | NULL | ARRAY | OBJECT;
 
 /// What a function accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    pub(crate) params: Vec<Param>,
+    pub(crate) params: Vec<SignatureParam>,
 }
 
 /// What one parameter accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Param {
-    pub(crate) types: Types,
-    /// Takes the context when the argument is left out.
+pub(crate) struct SignatureParam {
+    pub(crate) types: TypeSet,
+    /// Takes the context when the argument is omitted.
     pub(crate) context: bool,
     pub(crate) optional: bool,
     /// Takes one argument or more.
-    pub(crate) many: bool,
-    /// An array is wanted: anything else is wrapped into one.
+    pub(crate) variadic: bool,
+    /// Takes an array: any other value is wrapped in one.
     pub(crate) array: bool,
-    /// What the items must be, if that is said.
-    pub(crate) items: Option<Types>,
+    /// The required type of the items, if declared.
+    pub(crate) items: Option<TypeSet>,
 }
 
-/// Why arguments do not fit.
-pub(crate) enum Misfit {
-    /// The argument at this place does not fit.
+/// Why arguments do not match.
+pub(crate) enum ArgumentMismatch {
+    /// The argument at this index does not match.
     Argument(usize),
-    /// The context would stand in for this parameter, and does not fit.
+    /// The context would be used for this parameter, and does not match.
     Context(usize),
-    /// The items of the array at this place do not fit.
-    Items(usize, Types),
+    /// The items of the array at this index do not match.
+    Items(usize, TypeSet),
 }
 
-fn letter(byte: u8) -> Types {
+fn types_of_letter(byte: u8) -> TypeSet {
     match byte {
         b's' => STRING,
         b'n' => NUMBER,
@@ -64,8 +64,8 @@ fn letter(byte: u8) -> Types {
     }
 }
 
-/// What messages call the items of an array.
-pub(crate) fn plural(types: Types) -> &'static str {
+/// The plural name of a type, for messages.
+pub(crate) fn plural(types: TypeSet) -> &'static str {
     match types {
         STRING => "strings",
         NUMBER => "numbers",
@@ -80,9 +80,9 @@ pub(crate) fn plural(types: Types) -> &'static str {
 
 impl Signature {
     /// Parses `<...>`, which starts at byte `offset` of the source.
-    pub(crate) fn parse(text: &str, offset: u32) -> Outcome<Self> {
+    pub(crate) fn parse(text: &str, offset: u32) -> ExprResult<Self> {
         let bytes = text.as_bytes();
-        let mut params: Vec<Param> = Vec::new();
+        let mut params: Vec<SignatureParam> = Vec::new();
         let mut at = 1;
         while at < bytes.len() {
             match bytes[at] {
@@ -100,7 +100,7 @@ impl Signature {
                 }
                 b'+' => {
                     if let Some(param) = params.last_mut() {
-                        param.many = true;
+                        param.variadic = true;
                     }
                 }
                 b'(' => {
@@ -110,11 +110,13 @@ impl Signature {
                         let message = "a choice of types cannot hold types with parameters";
                         let points = offset + at as u32 + 1;
                         return Err(
-                            flaw("S0402", message, text, at, close, offset).pointing(points)
+                            flaw("S0402", message, text, at, close, offset).at_position(points)
                         );
                     }
-                    let types = choice.iter().fold(0, |types, byte| types | letter(*byte));
-                    params.push(Param::of(types));
+                    let types = choice
+                        .iter()
+                        .fold(0, |types, byte| types | types_of_letter(*byte));
+                    params.push(SignatureParam::of(types));
                     at = close;
                 }
                 b'<' => {
@@ -124,22 +126,21 @@ impl Signature {
                         .filter(|param| param.array || param.types == FUNCTION);
                     match known {
                         Some(param) if param.array => {
-                            param.items = bytes.get(at + 1).map(|byte| letter(*byte));
+                            param.items = bytes.get(at + 1).map(|byte| types_of_letter(*byte));
                         }
                         Some(_) => {}
                         None => {
                             let message = "only functions and arrays take types as parameters";
                             let points = offset + at as u32 + 1;
-                            return Err(
-                                flaw("S0401", message, text, at - 1, at, offset).pointing(points)
-                            );
+                            return Err(flaw("S0401", message, text, at - 1, at, offset)
+                                .at_position(points));
                         }
                     }
                     at = close;
                 }
-                byte if letter(byte) == 0 => {}
+                byte if types_of_letter(byte) == 0 => {}
                 byte => {
-                    let mut param = Param::of(letter(byte));
+                    let mut param = SignatureParam::of(types_of_letter(byte));
                     if byte == b'a' {
                         param.array = true;
                         param.types = DATA | FUNCTION;
@@ -155,13 +156,13 @@ impl Signature {
         Ok(Self { params })
     }
 
-    /// How many arguments each parameter takes, or where they stop fitting.
-    pub(crate) fn fit(&self, kinds: &[Types]) -> Result<Vec<usize>, Misfit> {
+    /// How many arguments each parameter takes, or where they stop matching.
+    pub(crate) fn fit(&self, kinds: &[TypeSet]) -> Result<Vec<usize>, ArgumentMismatch> {
         let mut taken = vec![0; self.params.len()];
         if self.fit_from(0, kinds, 0, &mut taken) {
             return Ok(taken);
         }
-        // The first argument past the longest run that any number of parameters accepts.
+        // The first argument after the longest run that any number of parameters accepts.
         let mut good = 0;
         for params in 1..=self.params.len() {
             match self.longest(params, kinds) {
@@ -169,10 +170,10 @@ impl Signature {
                 None => break,
             }
         }
-        Err(Misfit::Argument(good))
+        Err(ArgumentMismatch::Argument(good))
     }
 
-    fn fit_from(&self, at: usize, kinds: &[Types], from: usize, taken: &mut [usize]) -> bool {
+    fn fit_from(&self, at: usize, kinds: &[TypeSet], from: usize, taken: &mut [usize]) -> bool {
         let Some(param) = self.params.get(at) else {
             return from == kinds.len();
         };
@@ -180,7 +181,7 @@ impl Signature {
             .iter()
             .take_while(|kind| param.types & **kind != 0)
             .count();
-        let most = if param.many { run } else { run.min(1) };
+        let most = if param.variadic { run } else { run.min(1) };
         let least = usize::from(!param.optional);
         for count in (least..=most).rev() {
             taken[at] = count;
@@ -191,15 +192,15 @@ impl Signature {
         false
     }
 
-    /// How many arguments the first parameters take, taking as many as they can.
-    fn longest(&self, params: usize, kinds: &[Types]) -> Option<usize> {
+    /// How many arguments the first `params` parameters take, taking as many as they can.
+    fn longest(&self, params: usize, kinds: &[TypeSet]) -> Option<usize> {
         let mut from = 0;
         for param in &self.params[..params] {
             let run = kinds[from..]
                 .iter()
                 .take_while(|kind| param.types & **kind != 0)
                 .count();
-            let most = if param.many { run } else { run.min(1) };
+            let most = if param.variadic { run } else { run.min(1) };
             if most == 0 && !param.optional {
                 return None;
             }
@@ -209,8 +210,8 @@ impl Signature {
     }
 }
 
-impl Param {
-    fn of(types: Types) -> Self {
+impl SignatureParam {
+    fn of(types: TypeSet) -> Self {
         Self {
             types: if types == FUNCTION {
                 types
@@ -219,7 +220,7 @@ impl Param {
             },
             context: false,
             optional: false,
-            many: false,
+            variadic: false,
             array: false,
             items: None,
         }

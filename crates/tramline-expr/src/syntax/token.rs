@@ -1,9 +1,9 @@
-//! The tokens of JSONata source, read one at a time because `/` means two things.
+//! The tokens of JSONata source, read one at a time because the meaning of `/` depends on context.
 
-use crate::error::{Flaw, Outcome, Span};
+use crate::error::{ExprResult, Flaw, Span};
 use crate::value::{Number, Str, Value};
 
-/// A token and the bytes it stands on.
+/// A token and its byte range.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
@@ -12,7 +12,7 @@ pub(crate) struct Token {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TokenKind {
-    /// An operator or punctuation mark; `and`, `or` and `in` too.
+    /// An operator or punctuation mark, including `and`, `or` and `in`.
     Mark(&'static str),
     Name(Str),
     /// A variable without its `$`.
@@ -70,10 +70,10 @@ impl<'s> Lexer<'s> {
     fn flaw(&self, code: &'static str, message: &str, start: usize, points: usize) -> Box<Flaw> {
         Flaw::new(code, message)
             .at(Span::new(start, self.at.max(start)))
-            .pointing(points as u32)
+            .at_position(points as u32)
     }
 
-    fn skip_blank(&mut self) -> Outcome<()> {
+    fn skip_blank(&mut self) -> ExprResult<()> {
         loop {
             while self.peek(0).is_some_and(is_space) {
                 self.at += 1;
@@ -93,7 +93,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// The next token; after an operand (`infix`) a `/` divides, elsewhere it opens a regex.
-    pub(crate) fn next(&mut self, infix: bool) -> Outcome<Token> {
+    pub(crate) fn next(&mut self, infix: bool) -> ExprResult<Token> {
         self.skip_blank()?;
         let start = self.at;
         let Some(byte) = self.peek(0) else {
@@ -119,7 +119,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    fn regex(&mut self) -> Outcome<Token> {
+    fn regex(&mut self) -> ExprResult<Token> {
         let start = self.at;
         self.at += 1;
         let mut depth = 0i32;
@@ -147,7 +147,7 @@ impl<'s> Lexer<'s> {
         ))
     }
 
-    fn regex_end(&mut self, start: usize) -> Outcome<Token> {
+    fn regex_end(&mut self, start: usize) -> ExprResult<Token> {
         let pattern = Str::from(&self.source[start + 1..self.at]);
         if pattern.is_empty() {
             return Err(self.flaw(
@@ -166,7 +166,7 @@ impl<'s> Lexer<'s> {
         Ok(self.token(TokenKind::Regex(pattern, flags), start))
     }
 
-    /// Past the character here, whatever its length.
+    /// Moves past the current character, whatever its length.
     fn step(&mut self) {
         let length = self.source[self.at..]
             .chars()
@@ -175,7 +175,7 @@ impl<'s> Lexer<'s> {
         self.at += length;
     }
 
-    fn string(&mut self, quote: u8) -> Outcome<Token> {
+    fn string(&mut self, quote: u8) -> ExprResult<Token> {
         let start = self.at;
         self.at += 1;
         let mut text = String::new();
@@ -197,11 +197,11 @@ impl<'s> Lexer<'s> {
         Err(self.flaw("S0101", "this string has no closing quote", start, end))
     }
 
-    fn escape(&mut self, text: &mut String) -> Outcome<()> {
+    fn escape(&mut self, text: &mut String) -> ExprResult<()> {
         let at = self.at;
         let Some(letter) = self.source[at..].chars().next() else {
             return Err(self
-                .flaw("S0103", "this escape is not finished", at - 1, at)
+                .flaw("S0103", "this escape is incomplete", at - 1, at)
                 .token("undefined"));
         };
         let plain = match letter {
@@ -213,7 +213,7 @@ impl<'s> Lexer<'s> {
             't' => '\t',
             'u' => return self.unicode(text),
             _ => {
-                let message = format!("there is no escape \\{letter}");
+                let message = format!("unknown escape \\{letter}");
                 self.step();
                 return Err(self
                     .flaw("S0103", &message, at - 1, at)
@@ -234,9 +234,9 @@ impl<'s> Lexer<'s> {
         u32::from_str_radix(digits, 16).ok()
     }
 
-    /// A `\u` escape; two that form one character are joined, and half of one becomes U+FFFD
-    /// because our text cannot hold it.
-    fn unicode(&mut self, text: &mut String) -> Outcome<()> {
+    /// A `\u` escape. A surrogate pair is joined; half of one becomes U+FFFD, because our text
+    /// cannot hold it.
+    fn unicode(&mut self, text: &mut String) -> ExprResult<()> {
         let at = self.at;
         let Some(unit) = self.hex4(at + 1) else {
             let message = "\\u takes four hexadecimal digits";
@@ -262,7 +262,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    fn number(&mut self) -> Outcome<Token> {
+    fn number(&mut self) -> ExprResult<Token> {
         let start = self.at;
         if self.peek(0) == Some(b'0') {
             self.at += 1;
@@ -296,7 +296,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    fn quoted_name(&mut self) -> Outcome<Token> {
+    fn quoted_name(&mut self) -> ExprResult<Token> {
         let start = self.at;
         match self.source[start + 1..].find('`') {
             Some(length) => {
@@ -341,7 +341,7 @@ impl<'s> Lexer<'s> {
         self.token(kind, start)
     }
 
-    /// Reads a function signature `<...>` whose `<` was just read; gives its text and end.
+    /// Reads a function signature `<...>` whose `<` was just read, and returns its text.
     pub(crate) fn signature(&mut self, open: Span) -> Option<&'s str> {
         let mut depth = 1;
         self.at = open.end as usize;
@@ -361,7 +361,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// A double, held as a whole number where it is one that a double holds exactly.
+/// A double, stored as an integer if it is one that a double holds exactly.
 pub(crate) fn number_of(float: f64) -> Number {
     if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 {
         Number::Int(float as i64)

@@ -1,11 +1,11 @@
-//! Moments as text and back: ISO 8601, and the XPath pictures such as `[D1o] [MNn] [Y]`.
+//! Timestamps as text and back: ISO 8601, and XPath pictures such as `[D1o] [MNn] [Y]`.
 //!
-//! Where this differs from the JSONata reference on purpose: the minutes of a negative time zone
-//! carry its sign, a zone may be written `+05:30` or `Z`, names are read in any case and an unknown
-//! name does not match, a day of the year may be followed by a time, and a moment that no calendar
-//! date stands for is an error.
+//! Intended differences from the JSONata reference: the minutes of a negative time zone carry its
+//! sign, a zone may be written `+05:30` or `Z`, names are read in any case and an unknown name does
+//! not match, a day of the year may be followed by a time, and a timestamp outside the calendar is
+//! an error.
 
-use super::{TextError, shown};
+use super::{TextError, truncated};
 
 mod calendar;
 mod format;
@@ -14,8 +14,8 @@ mod parse;
 mod picture;
 mod scan;
 
-use calendar::{MILLIS_MAX, Moment};
-use picture::{Part, read};
+use calendar::{CalendarTime, MILLIS_MAX};
+use picture::{PicturePart, read};
 
 const ISO: &str = "[Y0001]-[M01]-[D01]T[H01]:[m01]:[s01].[f001][Z01:01t]";
 
@@ -34,7 +34,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Monday first, as ISO 8601 counts.
+/// Monday first, as in ISO 8601.
 const DAYS: [&str; 7] = [
     "Monday",
     "Tuesday",
@@ -45,31 +45,33 @@ const DAYS: [&str; 7] = [
     "Sunday",
 ];
 
-/// The moment `millis` after 1970 in the form that `picture` describes (ISO 8601 without one), in
-/// the zone `timezone` (`+0530`; UTC without one).
+/// Formats the timestamp `millis` after 1970 by `picture` (ISO 8601 without one) in the zone
+/// `timezone` (`+0530`; UTC without one).
 pub(crate) fn from_millis(
     millis: i64,
     picture: Option<&str>,
     timezone: Option<&str>,
 ) -> Result<String, TextError> {
-    let zone = timezone.map_or(Ok(Zone::UTC), Zone::read)?;
+    let zone = timezone.map_or(Ok(UtcOffset::UTC), UtcOffset::read)?;
     let moment = millis
         .checked_add(zone.minutes * 60_000)
         .filter(|shifted| shifted.abs() <= MILLIS_MAX)
-        .map(Moment::at)
+        .map(CalendarTime::at)
         .ok_or_else(|| TextError::out_of_range(millis as f64))?;
     let mut text = String::new();
     for part in read(picture.unwrap_or(ISO))? {
         match part {
-            Part::Literal(literal) => text.push_str(&literal),
-            Part::Marker(marker) => text.push_str(&format::component(&marker, &moment, zone)?),
+            PicturePart::Literal(literal) => text.push_str(&literal),
+            PicturePart::Marker(marker) => {
+                text.push_str(&format::component(&marker, &moment, zone)?)
+            }
         }
     }
     Ok(text)
 }
 
-/// The moment that `text` stands for, in milliseconds after 1970; nothing where it does not match
-/// `picture`. What the picture leaves out in front is taken from the moment `now`.
+/// Parses `text` by `picture` into milliseconds after 1970; `None` if it does not match. Leading
+/// parts that the picture omits are taken from `now`.
 pub(crate) fn to_millis(
     text: &str,
     picture: Option<&str>,
@@ -78,7 +80,7 @@ pub(crate) fn to_millis(
     match picture {
         Some(picture) => parse::parse(text, &read(picture)?, now),
         None => iso::parse(text).map(Some).ok_or_else(|| {
-            let message = format!("`{}` is not an ISO 8601 timestamp", shown(text));
+            let message = format!("`{}` is not an ISO 8601 timestamp", truncated(text));
             TextError::new("D3110", message).with(text)
         }),
     }
@@ -86,17 +88,17 @@ pub(crate) fn to_millis(
 
 /// An offset from UTC.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Zone {
+struct UtcOffset {
     minutes: i64,
 }
 
-impl Zone {
+impl UtcOffset {
     const UTC: Self = Self { minutes: 0 };
 
     /// Reads `+HHMM`, `-HH:MM`, or a bare number of that form.
     fn read(text: &str) -> Result<Self, TextError> {
         let flaw = || {
-            let message = format!("`{}` is not a time zone such as +0530", shown(text));
+            let message = format!("`{}` is not a time zone such as +0530", truncated(text));
             TextError::new("D3134", message).with(text)
         };
         if text == "Z" {

@@ -1,38 +1,39 @@
-//! Whole numbers as text and back: digits with grouping, words, Roman numerals and letters.
+//! Integers as text and back: digits with grouping, words, Roman numerals and letters.
 //!
-//! Where this differs from the JSONata reference on purpose: separators are never put in front of
-//! the first digit, and numbers from 1e21 on keep their digits. A text that is no number in the
-//! given picture is absent; `$parseInteger` makes it not-a-number, as the reference does.
+//! Intended differences from the JSONata reference: separators are never put before the first
+//! digit, and numbers from 1e21 on keep their digits. Text that is not a number in the given
+//! picture is `None`; `$parseInteger` turns it into NaN, as the reference does.
 
-use super::{TextError, shown};
+use super::{TextError, truncated};
 use crate::text::number::{plain_digits, to_js_string};
 
 mod letters;
+mod number_words;
 mod picture;
-mod words;
 
 pub(super) use letters::{from_letters, from_roman};
-pub(super) use picture::{Case, Format, Grouping, Primary, digit_of};
-pub(super) use words::{WORDS, from_words};
+pub(super) use number_words::{WORDS, from_words};
+pub(super) use picture::{Grouping, IntegerFormat, LetterCase, NumeralKind, digit_of};
 
-/// `value`, rounded down, in the form that `picture` describes.
+/// Formats `value`, rounded down, by `picture`.
 pub(crate) fn format_integer(value: f64, picture: &str) -> Result<String, TextError> {
-    Format::read(picture)?.format(value.floor())
+    IntegerFormat::read(picture)?.format(value.floor())
 }
 
-/// The whole number that `text` stands for in the form that `picture` describes.
+/// Parses `text` as an integer by `picture`.
 pub(crate) fn parse_integer(text: &str, picture: &str) -> Result<Option<f64>, TextError> {
-    Format::read(picture)?.parse(text)
+    IntegerFormat::read(picture)?.parse(text)
 }
 
-impl Format {
-    /// A whole number in this form.
+impl IntegerFormat {
+    /// Formats an integer.
     pub(super) fn format(&self, value: f64) -> Result<String, TextError> {
-        let unwritten = value.is_nan() && matches!(self.primary, Primary::Letters | Primary::Roman);
+        let unwritten =
+            value.is_nan() && matches!(self.primary, NumeralKind::Letters | NumeralKind::Roman);
         if unwritten {
             return Ok(String::new());
         }
-        if value.is_nan() && matches!(self.primary, Primary::Decimal) {
+        if value.is_nan() && matches!(self.primary, NumeralKind::Decimal) {
             return Ok(to_js_string(value));
         }
         if !value.is_finite() {
@@ -40,11 +41,11 @@ impl Format {
         }
         let size = value.abs();
         let text = match &self.primary {
-            Primary::Letters => letters::letters(size, self.case == Case::Upper),
-            Primary::Roman => letters::roman(size, self.case == Case::Upper)?,
-            Primary::Words => words::words(size, self.ordinal, self.case)?,
-            Primary::Decimal => self.decimal(size),
-            Primary::Sequence(token) => return Err(unsupported(token)),
+            NumeralKind::Letters => letters::letters(size, self.case == LetterCase::Upper),
+            NumeralKind::Roman => letters::roman(size, self.case == LetterCase::Upper)?,
+            NumeralKind::Words => number_words::words(size, self.ordinal, self.case)?,
+            NumeralKind::Decimal => self.decimal(size),
+            NumeralKind::Sequence(token) => return Err(unsupported(token)),
         };
         Ok(if value < 0.0 {
             format!("-{text}")
@@ -72,15 +73,15 @@ impl Format {
         text
     }
 
-    /// The number that `text` stands for in this form.
+    /// Parses an integer in this format.
     pub(super) fn parse(&self, text: &str) -> Result<Option<f64>, TextError> {
         let number = match &self.primary {
-            Primary::Letters => from_letters(text, self.case == Case::Upper),
-            Primary::Roman if self.case == Case::Upper => from_roman(text),
-            Primary::Roman => from_roman(&text.to_uppercase()),
-            Primary::Words => from_words(text),
-            Primary::Decimal => self.parse_decimal(text),
-            Primary::Sequence(token) => return Err(unsupported(token)),
+            NumeralKind::Letters => from_letters(text, self.case == LetterCase::Upper),
+            NumeralKind::Roman if self.case == LetterCase::Upper => from_roman(text),
+            NumeralKind::Roman => from_roman(&text.to_uppercase()),
+            NumeralKind::Words => from_words(text),
+            NumeralKind::Decimal => self.parse_decimal(text),
+            NumeralKind::Sequence(token) => return Err(unsupported(token)),
         };
         Ok(number.filter(|number| number.is_finite()))
     }
@@ -122,9 +123,6 @@ fn ordinal_suffix(digits: &str) -> &'static str {
 }
 
 fn unsupported(token: &str) -> TextError {
-    let message = format!(
-        "no way to write whole numbers starts with `{}`",
-        shown(token)
-    );
+    let message = format!("unsupported integer picture `{}`", truncated(token));
     TextError::new("D3130", message).with(token)
 }

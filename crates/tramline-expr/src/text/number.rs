@@ -1,4 +1,4 @@
-//! Numbers as text: what JavaScript prints, other bases, and the XPath pictures.
+//! Numbers as text: JavaScript's format, other bases, and XPath pictures.
 
 use super::TextError;
 
@@ -7,12 +7,12 @@ mod render;
 
 pub(crate) use render::format_number;
 
-/// The shortest text that reads back as the same number, written as JavaScript writes it.
+/// The shortest text that parses back to the same number, as JavaScript writes it.
 pub(crate) fn to_js_string(number: f64) -> String {
     ryu_js::Buffer::new().format(number).to_owned()
 }
 
-/// The digits of a whole number from 1e21 on, which JavaScript would write with an exponent.
+/// The digits of an integer from 1e21 on, which JavaScript would write with an exponent.
 pub(super) fn plain_digits(size: f64) -> String {
     let text = to_js_string(size);
     let Some((mantissa, exponent)) = text.split_once("e+") else {
@@ -24,7 +24,7 @@ pub(super) fn plain_digits(size: f64) -> String {
     format!("{whole}{fraction}{}", "0".repeat(zeros))
 }
 
-/// `number` rounded to so many decimal places, halves to the even neighbour.
+/// Rounds `number` to `places` decimal places, halves to the even neighbour.
 ///
 /// The decimal point is moved in the number's text, so 1.005 counts as the half it is written as.
 pub(crate) fn round(number: f64, places: i32) -> f64 {
@@ -53,7 +53,7 @@ fn shift(number: f64, places: i32) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// `value`, rounded to a whole number, in a base from 2 to 36.
+/// Formats `value`, rounded to an integer, in a base from 2 to 36.
 pub(crate) fn format_base(value: f64, base: Option<f64>) -> Result<String, TextError> {
     let base = round(base.unwrap_or(10.0), 0);
     if !(2.0..=36.0).contains(&base) {
@@ -67,7 +67,7 @@ pub(crate) fn format_base(value: f64, base: Option<f64>) -> Result<String, TextE
     Ok(in_base(value, base))
 }
 
-/// Whole numbers past 2^53 end in zeros, for a double holds no more digits than that.
+/// Integers beyond 2^53 end in zeros, because a double holds no more digits.
 fn in_base(value: f64, base: f64) -> String {
     let mut rest = value.abs();
     let mut backwards = Vec::new();

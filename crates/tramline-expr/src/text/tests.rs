@@ -1,4 +1,4 @@
-//! The text functions against the official cases, and against everything proptest thinks of.
+//! The text functions against the official cases, and against random input.
 
 use super::TextError;
 use super::date::{from_millis, to_millis};

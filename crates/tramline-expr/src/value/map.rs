@@ -1,4 +1,5 @@
-//! Objects: keys in the order they were set, found by scanning while few and by hash when many.
+//! Objects: keys in insertion order, found by scanning if there are few and by hash if there are
+//! many.
 
 use super::{Str, Value};
 use foldhash::fast::RandomState;
@@ -6,18 +7,18 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Past this many keys a scan costs more than a hash (measured around 12 to 20 short keys).
+/// Keys up to which lookup scans: beyond that hashing is faster (measured at 12 to 20 short keys).
 const SCAN_KEYS_MAX: usize = 16;
 
-/// A JSON object that keeps the order in which its keys were first set.
+/// A JSON object that preserves the insertion order of its keys.
 #[derive(Clone, Default)]
 pub struct Map {
     entries: Vec<(Str, Value)>,
-    index: Option<Box<Index>>,
+    index: Option<Box<KeyIndex>>,
 }
 
 #[derive(Clone)]
-struct Index {
+struct KeyIndex {
     places: HashTable<u32>,
     hasher: RandomState,
 }
@@ -28,7 +29,7 @@ impl Map {
         Self::default()
     }
 
-    /// An empty object with room for so many keys.
+    /// An empty object with capacity for this many keys.
     pub fn with_capacity(keys: usize) -> Self {
         Self {
             entries: Vec::with_capacity(keys),
@@ -36,20 +37,21 @@ impl Map {
         }
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no key.
+    /// Whether it has no keys.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    fn place(&self, key: &str) -> Option<usize> {
+    fn position(&self, key: &str) -> Option<usize> {
         match &self.index {
             None => {
-                // Most keys differ in length or first byte: those need no call to compare.
+                // Most keys differ in length or first byte, so comparing those first saves most
+                // comparisons.
                 let key = key.as_bytes();
                 self.entries.iter().position(|(known, _)| {
                     let known = known.as_bytes();
@@ -68,31 +70,31 @@ impl Map {
     /// The value under `key`.
     #[inline]
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.place(key).map(|at| &self.entries[at].1)
+        self.position(key).map(|at| &self.entries[at].1)
     }
 
-    /// The value under `key`, looked for first where it was found last time: objects in an array
-    /// mostly have their keys in the same order.
+    /// The value under `key`. The index where it was last found is tried first, because objects in
+    /// an array usually have their keys in the same order.
     #[inline]
-    pub(crate) fn get_near(&self, key: &str, last: &AtomicU32) -> Option<&Value> {
+    pub(crate) fn get_cached(&self, key: &str, last: &AtomicU32) -> Option<&Value> {
         if let Some((known, value)) = self.entries.get(last.load(Ordering::Relaxed) as usize)
             && known.as_bytes() == key.as_bytes()
         {
             return Some(value);
         }
-        let at = self.place(key)?;
+        let at = self.position(key)?;
         last.store(at as u32, Ordering::Relaxed);
         Some(&self.entries[at].1)
     }
 
-    /// The value under `key`, to be changed in place.
+    /// Mutable access to the value under `key`.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.place(key).map(|at| &mut self.entries[at].1)
+        self.position(key).map(|at| &mut self.entries[at].1)
     }
 
     /// Whether `key` is set.
     pub fn contains_key(&self, key: &str) -> bool {
-        self.place(key).is_some()
+        self.position(key).is_some()
     }
 
     /// The pair at a position in key order.
@@ -100,26 +102,26 @@ impl Map {
         self.entries.get(at).map(|(key, value)| (key, value))
     }
 
-    /// Sets `key`, keeping its place if it had one; gives back what it held.
+    /// Sets `key`, keeping its position if it was set, and returns the previous value.
     pub fn insert(&mut self, key: impl Into<Str>, value: Value) -> Option<Value> {
         let key = key.into();
-        if let Some(at) = self.place(&key) {
+        if let Some(at) = self.position(&key) {
             return Some(std::mem::replace(&mut self.entries[at].1, value));
         }
         self.entries.push((key, value));
-        self.note_last();
+        self.index_last();
         None
     }
 
-    /// Sets a key that is known not to be set yet.
+    /// Sets a key that is known to be absent.
     pub(crate) fn append(&mut self, key: Str, value: Value) {
         self.entries.push((key, value));
-        self.note_last();
+        self.index_last();
     }
 
-    /// Takes `key` out, closing the gap; gives back what it held.
+    /// Removes `key`, shifts later keys, and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
-        let at = self.place(key)?;
+        let at = self.position(key)?;
         let (_, value) = self.entries.remove(at);
         if self.index.is_some() {
             self.reindex();
@@ -142,13 +144,13 @@ impl Map {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    fn note_last(&mut self) {
+    fn index_last(&mut self) {
         let last = self.entries.len() - 1;
         match &mut self.index {
             None if last >= SCAN_KEYS_MAX => self.reindex(),
             None => {}
             Some(index) => {
-                let Index { places, hasher } = &mut **index;
+                let KeyIndex { places, hasher } = &mut **index;
                 let entries = &self.entries;
                 places.insert_unique(
                     hasher.hash_one(entries[last].0.as_str()),
@@ -170,11 +172,11 @@ impl Map {
                 hasher.hash_one(self.entries[at as usize].0.as_str())
             });
         }
-        self.index = Some(Box::new(Index { places, hasher }));
+        self.index = Some(Box::new(KeyIndex { places, hasher }));
     }
 }
 
-/// Objects are equal when they hold the same keys with equal values, in any order.
+/// Objects are equal if they hold the same keys with equal values, in any order.
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len()

@@ -1,20 +1,20 @@
-//! Numbers: doubles as JavaScript has them, and whole numbers of 64 bits kept exact.
+//! Numbers: doubles as in JavaScript, and exact 64-bit integers.
 
 use std::cmp::Ordering;
 
-/// A JSON number. Equality and order are those of the numbers, not of how they are held.
+/// A JSON number. Equality and order compare the numbers, not their representation.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
-    /// A whole number that 64 signed bits hold.
+    /// An integer that fits `i64`.
     Int(i64),
-    /// A whole number above `i64::MAX` that 64 unsigned bits hold.
+    /// An integer above `i64::MAX` that fits `u64`.
     UInt(u64),
     /// Any other number. Always finite in values that came from JSON.
     Float(f64),
 }
 
 impl Number {
-    /// The number as a double; whole numbers beyond 2^53 round.
+    /// The number as a double; integers beyond 2^53 are rounded.
     #[inline]
     pub fn as_f64(self) -> f64 {
         match self {
@@ -24,7 +24,7 @@ impl Number {
         }
     }
 
-    /// The number, if it is whole and 64 signed bits hold it.
+    /// The number, if it is an integer that fits `i64`.
     pub fn as_i64(self) -> Option<i64> {
         match self {
             Self::Int(int) => Some(int),
@@ -36,7 +36,7 @@ impl Number {
         }
     }
 
-    /// The number, if it is whole, not negative and 64 unsigned bits hold it.
+    /// The number, if it is an integer that fits `u64`.
     pub fn as_u64(self) -> Option<u64> {
         match self {
             Self::Int(int) => u64::try_from(int).ok(),

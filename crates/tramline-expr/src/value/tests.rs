@@ -1,4 +1,4 @@
-//! Values keep order, share contents and survive JSON.
+//! Values keep their order, share their contents and survive JSON.
 
 use super::*;
 

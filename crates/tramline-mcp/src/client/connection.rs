@@ -1,11 +1,11 @@
-//! One live connection to a server, and a call over it from request to value.
+//! One open connection to a server, and one call over it from request to value.
 
-use super::alarms::Alarms;
-use super::content;
-use super::handler::{Handler, Routes};
-use super::request::{Always, Patience, Request};
-use super::supervise::Ending;
-use super::wire::{Answer, Wire};
+use super::handler::{NotificationHandler, ProgressRoutes};
+use super::request::{CallDeadlines, RequestMeta, ToolRequest};
+use super::stdio_transport::{CallAnswer, StdioTransport};
+use super::supervisor::ConnectionEnd;
+use super::timer_pool::TimerPool;
+use super::tool_output;
 use rmcp::RoleClient;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
@@ -23,215 +23,223 @@ use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
 
-/// How long to wait for word on why a connection ended, once it has.
-const ENDING_WAIT_MAX: Duration = Duration::from_secs(5);
+/// How long to wait for the reason why a connection ended.
+const END_REASON_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// How long the news of a cancellation may take to leave; a server that does not read is not
-/// waited for.
+/// How long sending a cancellation may take; a server that does not read its input is not waited for.
 const CANCEL_SEND_MAX: Duration = Duration::from_secs(5);
 
 /// Which handshake a connection was opened with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
-    /// `initialize`, as up to 2025-11-25.
+    /// `initialize`, used up to protocol version 2025-11-25.
     Legacy,
-    /// `server/discover`, from 2026-07-28 on.
+    /// `server/discover`, used since protocol version 2026-07-28.
     Modern,
 }
 
-/// One live connection.
-pub(super) struct Connection {
+/// An open connection.
+pub(super) struct ServerConnection {
     pub(super) peer: Peer<RoleClient>,
     pub(super) era: Era,
     pub(super) pid: Option<u32>,
     pub(super) since: Instant,
     /// Asks the supervisor to end it.
     pub(super) stop: CancellationToken,
-    /// Fires when the server says that its tools have changed.
+    /// Notified when the server reports that its tools changed.
     pub(super) changed: Arc<Notify>,
-    routes: Arc<Routes>,
-    /// The pipes of a child, which calls go straight into.
-    wire: Option<Arc<Wire>>,
-    always: Always,
-    alarms: Alarms,
-    /// Says why it ended, once it has.
-    ended: watch::Receiver<Option<Ending>>,
-    /// True while it is not known whether the server still answers.
-    doubted: watch::Sender<bool>,
+    routes: Arc<ProgressRoutes>,
+    /// The child's pipes, used directly for calls.
+    wire: Option<Arc<StdioTransport>>,
+    request_meta: RequestMeta,
+    timers: TimerPool,
+    /// Why the connection ended, once it has.
+    end_reason: watch::Receiver<Option<ConnectionEnd>>,
+    /// True while it is unknown whether the server still responds.
+    unresponsive: watch::Sender<bool>,
     running: AtomicUsize,
-    used_ms: AtomicU64,
+    last_used_ms: AtomicU64,
 }
 
-/// How a call over a connection went wrong.
-pub(super) enum Lost {
-    /// It never left: the connection was gone already.
+/// How a call over a connection failed.
+pub(super) enum CallError {
+    /// Not sent: the connection was already closed.
     Unsent,
-    /// It never left, and this is why.
-    Held(Failure),
-    /// It left, and this came of it.
+    /// Not sent, for this reason.
+    NotSent(Failure),
+    /// Sent, and it failed like this.
     Failed(Failure),
-    /// It left, and there was no answer in time.
-    Silent(Failure),
+    /// Sent, but no answer came in time.
+    TimedOut(Failure),
 }
 
-impl Connection {
+impl ServerConnection {
     pub(super) fn new(
         peer: Peer<RoleClient>,
         era: Era,
         pid: Option<u32>,
-        handler: &Handler,
-        wire: Option<Arc<Wire>>,
-        ended: watch::Receiver<Option<Ending>>,
+        handler: &NotificationHandler,
+        wire: Option<Arc<StdioTransport>>,
+        end_reason: watch::Receiver<Option<ConnectionEnd>>,
     ) -> Self {
         let version = peer.peer_info().map(|info| info.protocol_version.clone());
-        let always = match (era, version) {
-            (Era::Modern, Some(version)) => Always::of(&version),
-            (Era::Modern, None) | (Era::Legacy, _) => Always::default(),
+        let request_meta = match (era, version) {
+            (Era::Modern, Some(version)) => RequestMeta::of(&version),
+            (Era::Modern, None) | (Era::Legacy, _) => RequestMeta::default(),
         };
         Self {
             peer,
             wire,
-            always,
-            alarms: Alarms::default(),
+            request_meta,
+            timers: TimerPool::default(),
             era,
             pid,
             since: Instant::now(),
             stop: CancellationToken::new(),
-            changed: Arc::clone(&handler.changed),
+            changed: Arc::clone(&handler.tools_changed),
             routes: Arc::clone(&handler.routes),
-            ended,
-            doubted: watch::Sender::new(false),
+            end_reason,
+            unresponsive: watch::Sender::new(false),
             running: AtomicUsize::new(0),
-            used_ms: AtomicU64::new(0),
+            last_used_ms: AtomicU64::new(0),
         }
     }
 
-    /// Whether calls can still go out.
+    /// Whether calls can still be sent.
     pub(super) fn is_open(&self) -> bool {
         !self.peer.is_transport_closed() && !self.stop.is_cancelled()
     }
 
-    /// How long nothing has used it; nothing while a call runs.
-    pub(super) fn unused(&self) -> Option<Duration> {
-        let used = Duration::from_millis(self.used_ms.load(Ordering::Relaxed));
+    /// How long the connection has been idle; `None` while a call runs.
+    pub(super) fn idle_for(&self) -> Option<Duration> {
+        let used = Duration::from_millis(self.last_used_ms.load(Ordering::Relaxed));
         (self.running.load(Ordering::Relaxed) == 0)
             .then(|| self.since.elapsed().saturating_sub(used))
     }
 
-    /// Waits while it is in doubt whether the server still answers.
-    pub(super) async fn settled(&self) {
-        if *self.doubted.borrow() {
-            let mut doubted = self.doubted.subscribe();
+    /// Waits while it is unknown whether the server still responds.
+    pub(super) async fn wait_responsive(&self) {
+        if *self.unresponsive.borrow() {
+            let mut doubted = self.unresponsive.subscribe();
             let _ = doubted.wait_for(|doubted| !doubted).await;
         }
     }
 
-    /// Why it ended. Waits for that word, but not for ever.
-    pub(super) async fn ending(&self) -> Option<Ending> {
-        let mut ended = self.ended.clone();
-        let word = tokio::time::timeout(ENDING_WAIT_MAX, ended.wait_for(Option::is_some));
+    /// Why the connection ended. Waits a limited time for the reason.
+    pub(super) async fn wait_for_end(&self) -> Option<ConnectionEnd> {
+        let mut ended = self.end_reason.clone();
+        let word = tokio::time::timeout(END_REASON_WAIT_MAX, ended.wait_for(Option::is_some));
         word.await.ok()?.ok()?.clone()
     }
 
-    /// Calls a tool and waits for its output, as long as the patience lasts.
-    pub(super) async fn call(&self, request: &Request, patience: Patience) -> Result<Value, Lost> {
-        let _busy = Busy::new(self);
+    /// Calls a tool and waits for its output until the timeout.
+    pub(super) async fn call(
+        &self,
+        request: &ToolRequest,
+        patience: CallDeadlines,
+    ) -> Result<Value, CallError> {
+        let _busy = RunningCall::new(self);
         if request.cancel.is_cancelled() {
-            return Err(Lost::Held(request.cancelled()));
+            return Err(CallError::NotSent(request.cancelled_failure()));
         }
         let answer = match &self.wire {
-            Some(wire) => self.over_wire(wire, request, patience).await?,
-            None => Box::pin(self.over_library(request, patience)).await?,
+            Some(wire) => self.call_over_stdio(wire, request, patience).await?,
+            None => Box::pin(self.call_over_http(request, patience)).await?,
         };
         match answer {
             Ok(result) => {
-                request.exchanges.answered(&request.key, &result);
-                content::output(&request.tool, &result).map_err(Lost::Failed)
+                request.wire_log.record_answer(&request.key, &result);
+                tool_output::output(&request.tool, &result, &request.redact)
+                    .map_err(CallError::Failed)
             }
             Err(ServiceError::McpError(error)) => {
                 let answer = serde_json::json!({"error": &error}).to_string();
-                request.exchanges.answered(&request.key, &answer);
+                request.wire_log.record_answer(&request.key, &answer);
                 let fault = ServiceError::McpError(error);
-                Err(Lost::Failed(self.fault(&request.tool, fault).await))
+                Err(CallError::Failed(
+                    self.service_failure(&request.tool, fault).await,
+                ))
             }
             Err(fault) => {
-                let lost = match never_left(&fault) {
-                    true => Lost::Held,
-                    false => Lost::Failed,
+                let lost = match was_not_sent(&fault) {
+                    true => CallError::NotSent,
+                    false => CallError::Failed,
                 };
-                Err(lost(self.fault(&request.tool, fault).await))
+                Err(lost(self.service_failure(&request.tool, fault).await))
             }
         }
     }
 
-    /// Through a child's pipes.
-    async fn over_wire(
+    /// Calls through a child's pipes.
+    async fn call_over_stdio(
         &self,
-        wire: &Wire,
-        request: &Request,
-        patience: Patience,
-    ) -> Result<Result<String, ServiceError>, Lost> {
-        let id = wire.id();
-        let body = request.body(id, &self.always);
-        request.exchanges.sent(&request.key, &body);
-        let Ok(mut asked) = wire.ask(id, &body) else {
+        wire: &StdioTransport,
+        request: &ToolRequest,
+        patience: CallDeadlines,
+    ) -> Result<Result<String, ServiceError>, CallError> {
+        let id = wire.next_id();
+        let body = request.to_json(id, &self.request_meta);
+        request.wire_log.record_request(&request.key, &body);
+        let Ok(mut asked) = wire.send_call(id, &body) else {
             let fault = ServiceError::TransportClosed;
-            let failure = self.fault(&request.tool, fault).await;
-            // One that takes nothing and does not end is of no use to anybody.
+            let failure = self.service_failure(&request.tool, fault).await;
+            // A server that accepts no input and does not exit is useless, so it is stopped.
             self.stop.cancel();
-            return Err(Lost::Held(failure));
+            return Err(CallError::NotSent(failure));
         };
         let number = NumberOrString::Number(id);
-        let sent = Sent::new(&self.peer, number.clone(), ProgressToken(number));
+        let sent = SentRequest::new(&self.peer, number.clone(), ProgressToken(number));
         match self
-            .answer(request, sent, &mut asked.answer, patience)
+            .wait_for_answer(request, sent, &mut asked.answer, patience)
             .await?
         {
-            Some(Answer::Result(text)) => Ok(Ok(text)),
-            Some(Answer::Error(error)) => Ok(Err(ServiceError::McpError(error))),
-            Some(Answer::Odd) => Err(Lost::Failed(content::bad(
+            Some(CallAnswer::Result(text)) => Ok(Ok(text)),
+            Some(CallAnswer::Error(error)) => Ok(Err(ServiceError::McpError(error))),
+            Some(CallAnswer::Invalid) => Err(CallError::Failed(tool_output::bad_answer(
                 &request.tool,
-                "answered with neither a result nor an error",
+                "returned neither a result nor an error",
             ))),
             None => Ok(Err(ServiceError::TransportClosed)),
         }
     }
 
-    /// Through the library, over HTTP.
-    async fn over_library(
+    /// Calls through the MCP library, over HTTP.
+    async fn call_over_http(
         &self,
-        request: &Request,
-        patience: Patience,
-    ) -> Result<Result<String, ServiceError>, Lost> {
-        let built = request.build();
+        request: &ToolRequest,
+        patience: CallDeadlines,
+    ) -> Result<Result<String, ServiceError>, CallError> {
+        let built = request.to_library_request();
         let body = serde_json::to_string(&built).unwrap_or_default();
-        request.exchanges.sent(&request.key, &body);
+        request.wire_log.record_request(&request.key, &body);
         let options = PeerRequestOptions::no_options();
         let sending = self.peer.send_request_with_option(built, options);
         let mut handle = tokio::select! {
             biased;
-            () = request.cancel.cancelled() => return Err(Lost::Failed(request.cancelled())),
-            sent = sending => sent.map_err(|_| Lost::Unsent)?,
-            () = tokio::time::sleep_until(patience.until) => {
-                return Err(Lost::Silent(request.silent(patience)));
+            () = request.cancel.cancelled() => return Err(CallError::Failed(request.cancelled_failure())),
+            sent = sending => sent.map_err(|_| CallError::Unsent)?,
+            () = tokio::time::sleep_until(patience.next) => {
+                return Err(CallError::TimedOut(request.timeout_failure(patience)));
             }
         };
         let token = handle.progress_token.clone();
-        let sent = Sent::new(&handle.peer, handle.id.clone(), token);
-        let answer = self.answer(request, sent, &mut handle.rx, patience).await?;
+        let sent = SentRequest::new(&handle.peer, handle.id.clone(), token);
+        let answer = self
+            .wait_for_answer(request, sent, &mut handle.rx, patience)
+            .await?;
         let answer = answer.unwrap_or(Err(ServiceError::TransportClosed));
         Ok(answer.map(|result| serde_json::to_string(&result).unwrap_or_default()))
     }
 
-    /// Waits for an answer; nothing if the connection ended before one came.
-    async fn answer<T>(
+    /// Waits for an answer; `None` if the connection ended first.
+    async fn wait_for_answer<T>(
         &self,
-        request: &Request,
-        mut sent: Sent<'_>,
+        request: &ToolRequest,
+        mut sent: SentRequest<'_>,
         answer: &mut oneshot::Receiver<T>,
-        mut patience: Patience,
-    ) -> Result<Option<T>, Lost> {
-        let mut alarm = self.alarms.take();
+        mut patience: CallDeadlines,
+    ) -> Result<Option<T>, CallError> {
+        let mut alarm = self.timers.take();
         let routed = self
             .routes
             .add(sent.token.clone(), request.progress.clone());
@@ -243,49 +251,51 @@ impl Connection {
                     return Ok(answer.ok());
                 }
                 () = request.cancel.cancelled() => {
-                    sent.tell().await;
-                    return Err(Lost::Failed(request.cancelled()));
+                    sent.cancel_now().await;
+                    return Err(CallError::Failed(request.cancelled_failure()));
                 }
-                () = routed.route.sign.notified() => patience.renew(),
-                () = alarm.ring(patience.until) => {
-                    return Err(Lost::Silent(request.silent(patience)));
+                () = routed.route.progressed.notified() => patience.extend(),
+                () = alarm.wait_until(patience.next) => {
+                    return Err(CallError::TimedOut(request.timeout_failure(patience)));
                 }
             }
         }
     }
 
-    async fn fault(&self, tool: &ToolName, fault: ServiceError) -> Failure {
+    async fn service_failure(&self, tool: &ToolName, fault: ServiceError) -> Failure {
         match fault {
             ServiceError::McpError(error) if self.is_lost_session(&error) => {
                 self.stop.cancel();
-                gone(
+                unreachable(
                     tool,
-                    &format!("it no longer knows our session: {}", error.message),
+                    &format!("it does not recognize our session: {}", error.message),
                 )
             }
-            ServiceError::McpError(error) => content::refused(tool, error),
-            ServiceError::TransportClosed => match self.ending().await {
+            ServiceError::McpError(error) => tool_output::rpc_error_failure(tool, error),
+            ServiceError::TransportClosed => match self.wait_for_end().await {
                 Some(ending) => ending.failure(tool),
-                None => gone(tool, "the connection closed during the call"),
+                None => unreachable(tool, "the connection closed during the call"),
             },
-            // Over HTTP only this request is lost for certain. If it was alone, the next one
-            // begins anew; a child that does not take what is written to it is ending.
+            // Over HTTP only this request is certainly lost; if it was the only one, the next call opens a new
+            // connection. A status that blames the request comes from a server that works. A child that does not
+            // accept its input is exiting.
             ServiceError::TransportSend(error) if self.pid.is_none() => {
-                if self.running.load(Ordering::Relaxed) <= 1 {
+                let is_last = self.running.load(Ordering::Relaxed) <= 1;
+                if is_last && !blames_request(error.error.as_ref()) {
                     self.stop.cancel();
                 }
-                gone(tool, &chain(error.error.as_ref()))
+                unreachable(tool, &error_chain(error.error.as_ref()))
             }
-            ServiceError::TransportSend(error) => match self.ending().await {
+            ServiceError::TransportSend(error) => match self.wait_for_end().await {
                 Some(ending) => ending.failure(tool),
-                None => gone(tool, &chain(error.error.as_ref())),
+                None => unreachable(tool, &error_chain(error.error.as_ref())),
             },
             other => Failure::new(FailureKind::BadAnswer, format!("{tool}: {other}")),
         }
     }
 
-    /// A server that was started anew does not know the sessions of its former life, and many
-    /// say so not with the status the protocol asks for but with an error of their own.
+    /// A restarted server does not know its earlier sessions. Many servers report that with an error of their
+    /// own instead of the status that the protocol requires.
     fn is_lost_session(&self, error: &ErrorData) -> bool {
         let codes = [-32_000, -32_001, ErrorCode::INVALID_REQUEST.0];
         self.pid.is_none()
@@ -294,27 +304,27 @@ impl Connection {
             && error.message.to_ascii_lowercase().contains("session")
     }
 
-    /// Makes new calls wait; true for the first to doubt, who then has to [`Self::probe`].
-    pub(super) fn doubt(&self) -> bool {
-        !self.doubted.send_replace(true)
+    /// Makes new calls wait. Returns true for the first caller, which must then call [`Self::probe`].
+    pub(super) fn mark_unresponsive(&self) -> bool {
+        !self.unresponsive.send_replace(true)
     }
 
-    /// After a call that got no answer: asks whether the server answers at all, and ends the
-    /// connection if it does not and nobody else waits on it.
+    /// After a call got no answer, checks whether the server responds at all. Closes the connection if it does
+    /// not and no other call is running.
     pub(super) async fn probe(&self, patience: Duration) {
         let ping = ClientRequest::PingRequest(PingRequest::default());
-        // Any answer will do: the newer protocol has no ping, and says so.
+        // Any answer will do: newer protocol versions have no ping and return an error.
         let alive = tokio::time::timeout(patience, self.peer.send_request(ping)).await;
         if alive.is_err() && self.running.load(Ordering::Relaxed) == 0 {
             self.stop.cancel();
         }
-        self.doubted.send_replace(false);
+        self.unresponsive.send_replace(false);
     }
 }
 
-/// Whether a request over HTTP certainly never reached its server's tools: nobody took the
-/// connection, or it was turned away at the door.
-fn never_left(fault: &ServiceError) -> bool {
+/// Whether an HTTP request certainly never reached a tool: the connection failed, or the request was rejected
+/// before dispatch.
+fn was_not_sent(fault: &ServiceError) -> bool {
     let ServiceError::TransportSend(error) = fault else {
         return false;
     };
@@ -340,13 +350,31 @@ fn never_left(fault: &ServiceError) -> bool {
     false
 }
 
-fn gone(tool: &ToolName, why: &str) -> Failure {
-    let message = format!("server `{}` is not to be reached: {why}", tool.server);
+/// Whether a server answered a request with a status that blames the request: its credentials, or too many of them.
+fn blames_request(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(current) = cause {
+        match current.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+            Some(
+                StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_),
+            ) => return true,
+            Some(StreamableHttpError::HttpStatus(status)) => {
+                return (400..500).contains(&status.status);
+            }
+            Some(_) | None => {}
+        }
+        cause = current.source();
+    }
+    false
+}
+
+fn unreachable(tool: &ToolName, why: &str) -> Failure {
+    let message = format!("cannot reach server `{}`: {why}", tool.server);
     Failure::new(FailureKind::Unavailable, message)
 }
 
-/// An error with all that is behind it.
-pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+/// An error with its chain of causes.
+pub(super) fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -360,33 +388,33 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     words
 }
 
-/// Counts a call as running, and notes when the last one ended.
-struct Busy<'a>(&'a Connection);
+/// Counts a call as running and records when the last one ended.
+struct RunningCall<'a>(&'a ServerConnection);
 
-impl<'a> Busy<'a> {
-    fn new(connection: &'a Connection) -> Self {
+impl<'a> RunningCall<'a> {
+    fn new(connection: &'a ServerConnection) -> Self {
         connection.running.fetch_add(1, Ordering::Relaxed);
         Self(connection)
     }
 }
 
-impl Drop for Busy<'_> {
+impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
         let now = u64::try_from(self.0.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.0.used_ms.store(now, Ordering::Relaxed);
+        self.0.last_used_ms.store(now, Ordering::Relaxed);
         self.0.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A request that has left. The server is told when nobody waits any more, however the waiting came
-/// to its end: cancelled, timed out, or dropped with the run.
-struct Sent<'a> {
+/// A request that was sent. The server gets a cancellation when the call stops waiting, whether it was
+/// cancelled, timed out, or dropped with the run.
+struct SentRequest<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
     token: ProgressToken,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> SentRequest<'a> {
     fn new(peer: &'a Peer<RoleClient>, id: RequestId, token: ProgressToken) -> Self {
         let id = Some(id);
         Self { peer, id, token }
@@ -396,29 +424,29 @@ impl<'a> Sent<'a> {
         self.id = None;
     }
 
-    /// Tells it now, for callers that may close the connection next.
-    async fn tell(&mut self) {
+    /// Sends the cancellation now, for callers that may close the connection next.
+    async fn cancel_now(&mut self) {
         if let Some(id) = self.id.clone() {
-            cancelled(self.peer, id).await;
+            send_cancellation(self.peer, id).await;
             self.disarm();
         }
     }
 }
 
-async fn cancelled(peer: &Peer<RoleClient>, id: RequestId) {
-    let why = "nobody waits for the answer any more".to_owned();
+async fn send_cancellation(peer: &Peer<RoleClient>, id: RequestId) {
+    let why = "the caller no longer waits for the result".to_owned();
     let params = CancelledNotificationParam::new(Some(id), Some(why));
     let notice = ClientNotification::from(CancelledNotification::new(params));
     let _ = tokio::time::timeout(CANCEL_SEND_MAX, peer.send_notification(notice)).await;
 }
 
-impl Drop for Sent<'_> {
+impl Drop for SentRequest<'_> {
     fn drop(&mut self) {
         let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
         else {
             return;
         };
         let peer = self.peer.clone();
-        runtime.spawn(async move { cancelled(&peer, id).await });
+        runtime.spawn(async move { send_cancellation(&peer, id).await });
     }
 }

@@ -1,6 +1,6 @@
-//! The framing of what servers write, without a server: what the fuzzer looks at.
+//! Framing of server output without a server, for the fuzzer.
 
-use super::lines::BoundedLines;
+use super::bounded_reader::BoundedReader;
 use rmcp::RoleClient;
 use rmcp::service::RxJsonRpcMessage;
 use std::io;
@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
-/// Bytes that come in pieces.
+/// Bytes that arrive in pieces.
 struct Pieces<'b> {
     rest: &'b [u8],
     bytes: usize,
@@ -28,23 +28,23 @@ impl AsyncRead for Pieces<'_> {
     }
 }
 
-/// What passes the bound on lines, of bytes that come in pieces of this size.
+/// The bytes that pass the line limit, when they arrive in pieces of this size.
 pub fn passed(bytes: &[u8], piece: usize, line_bytes_max: usize) -> Vec<u8> {
     let pieces = Pieces {
         rest: bytes,
         bytes: piece,
     };
-    let mut lines = BoundedLines::new(pieces, line_bytes_max);
+    let mut lines = BoundedReader::new(pieces, line_bytes_max);
     let mut passed = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     if let Ok(runtime) = runtime {
-        // A server that is given up ends the stream with an error; what came before it counts.
+        // A server that breaks the limits ends the stream with an error; what it sent before counts.
         let _ = runtime.block_on(lines.read_to_end(&mut passed));
     }
     passed
 }
 
-/// Whether a line is a message of the protocol.
+/// Whether a line is a valid protocol message.
 pub fn is_message(line: &[u8]) -> bool {
     serde_json::from_slice::<RxJsonRpcMessage<RoleClient>>(line).is_ok()
 }

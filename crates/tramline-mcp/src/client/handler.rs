@@ -1,4 +1,4 @@
-//! Our side of a connection: who we are, and where a server's notifications go.
+//! Our side of a connection: client info, and dispatch of a server's notifications.
 
 use rmcp::ClientHandler;
 use rmcp::RoleClient;
@@ -12,62 +12,66 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tramline_engine::seams::Progress;
 
-/// Who wants to hear of a call's progress.
-pub(super) type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
+/// Callback for a call's progress.
+pub(super) type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// Takes a server's notifications.
+/// Handles a server's notifications.
 #[derive(Default)]
-pub(super) struct Handler {
-    /// The calls that run, by progress token.
-    pub(super) routes: Arc<Routes>,
-    /// Fires when the server says that its tools have changed.
-    pub(super) changed: Arc<Notify>,
+pub(super) struct NotificationHandler {
+    /// The running calls by progress token.
+    pub(super) routes: Arc<ProgressRoutes>,
+    /// Notified when the server reports that its tools changed.
+    pub(super) tools_changed: Arc<Notify>,
 }
 
-/// The calls that run on one connection, by the tokens their progress comes under.
+/// The running calls of one connection by progress token.
 #[derive(Default)]
-pub(super) struct Routes(Mutex<HashMap<ProgressToken, Arc<Route>>>);
+pub(super) struct ProgressRoutes(Mutex<HashMap<ProgressToken, Arc<ProgressRoute>>>);
 
-/// One call's way to hear of its progress.
-pub(super) struct Route {
-    listener: Option<Listener>,
-    /// Fires at each sign of life.
-    pub(super) sign: Notify,
+/// Progress subscription of one call.
+pub(super) struct ProgressRoute {
+    listener: Option<ProgressListener>,
+    /// Notified on each progress message.
+    pub(super) progressed: Notify,
 }
 
-/// A route that ends with its call.
-pub(super) struct Routed<'a> {
-    routes: &'a Routes,
+/// A route that is removed when dropped, at the end of its call.
+pub(super) struct ProgressRouteGuard<'a> {
+    routes: &'a ProgressRoutes,
     token: ProgressToken,
     /// The route itself.
-    pub(super) route: Arc<Route>,
+    pub(super) route: Arc<ProgressRoute>,
 }
 
-impl Routes {
-    fn map(&self) -> MutexGuard<'_, HashMap<ProgressToken, Arc<Route>>> {
+impl ProgressRoutes {
+    fn locked(&self) -> MutexGuard<'_, HashMap<ProgressToken, Arc<ProgressRoute>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends what comes under `token` to the listener, for as long as the result is kept.
-    pub(super) fn add(&self, token: ProgressToken, listener: Option<Listener>) -> Routed<'_> {
-        let route = Arc::new(Route {
+    /// Sends progress for `token` to the listener until the returned value is dropped.
+    pub(super) fn add(
+        &self,
+        token: ProgressToken,
+        listener: Option<ProgressListener>,
+    ) -> ProgressRouteGuard<'_> {
+        let route = Arc::new(ProgressRoute {
             listener,
-            sign: Notify::new(),
+            progressed: Notify::new(),
         });
-        self.map().insert(token.clone(), Arc::clone(&route));
-        Routed {
+        self.locked().insert(token.clone(), Arc::clone(&route));
+        ProgressRouteGuard {
             routes: self,
             token,
             route,
         }
     }
 
-    /// A server told of a call's progress.
-    pub(super) fn told(&self, params: ProgressNotificationParam) {
+    /// Dispatches a progress notification.
+    pub(super) fn dispatch(&self, params: ProgressNotificationParam) {
         let Some(route) = self.find(&params.progress_token) else {
             return;
         };
-        route.sign.notify_one();
+        route.progressed.notify_one();
         if let Some(listener) = &route.listener {
             listener(Progress {
                 done: params.progress,
@@ -77,9 +81,9 @@ impl Routes {
         }
     }
 
-    /// Some servers send the token back as a string.
-    fn find(&self, token: &ProgressToken) -> Option<Arc<Route>> {
-        let map = self.map();
+    /// Finds a route. Some servers return the token as a string.
+    fn find(&self, token: &ProgressToken) -> Option<Arc<ProgressRoute>> {
+        let map = self.locked();
         map.get(token).cloned().or_else(|| {
             let NumberOrString::String(text) = &token.0 else {
                 return None;
@@ -90,23 +94,23 @@ impl Routes {
     }
 }
 
-impl Drop for Routed<'_> {
+impl Drop for ProgressRouteGuard<'_> {
     fn drop(&mut self) {
-        self.routes.map().remove(&self.token);
+        self.routes.locked().remove(&self.token);
     }
 }
 
-impl ClientHandler for Handler {
+impl ClientHandler for NotificationHandler {
     async fn on_progress(
         &self,
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        self.routes.told(params);
+        self.routes.dispatch(params);
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+        self.tools_changed.notify_one();
     }
 
     fn get_info(&self) -> ClientConfig {

@@ -1,5 +1,6 @@
-//! The HTTP client under a connection: the library's, with what some servers get wrong put right.
+//! The HTTP client of a connection: the library's client with workarounds for common server bugs.
 
+use super::RedactText;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::RequestBuilder;
@@ -14,11 +15,11 @@ use rmcp::transport::streamable_http_client::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-mod answer;
+mod response;
 
-/// What an answer may be.
+/// Accepted content types of an answer.
 const ACCEPTED: &str = "text/event-stream, application/json";
-/// Hops followed for one request: `/mcp` to `/mcp/` is one, more than a few is a loop.
+/// Maximum number of redirects for one request: `/mcp` to `/mcp/` is one, more than a few is a loop.
 const REDIRECTS_MAX: usize = 5;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -26,30 +27,37 @@ type Result<T> = std::result::Result<T, StreamableHttpError<reqwest::Error>>;
 type Events =
     futures_util::stream::BoxStream<'static, std::result::Result<sse_stream::Sse, SseError>>;
 
-/// Sends requests.
+/// HTTP client with a size limit on answers.
 #[derive(Clone)]
-pub(super) struct Client {
+pub(super) struct LimitedHttpClient {
     http: reqwest::Client,
     bytes_max: usize,
+    redact: RedactText,
 }
 
-impl Client {
-    /// A client that keeps no idle connections, which the library found to stall, and follows
-    /// redirects only where they lead the same request to the same host: the headers are meant
-    /// for nobody else. It asks for no compressed answers, and takes none apart: a limit on what
-    /// arrives is a limit on what is read.
-    pub(super) fn new(bytes_max: usize) -> std::result::Result<Self, reqwest::Error> {
-        // Fails only if a provider is installed already, which is as good.
+impl LimitedHttpClient {
+    /// Creates the client. It keeps no idle connections, because the library found that they stall. It follows
+    /// redirects only for the same request to the same host, because the headers may contain credentials. It
+    /// does not accept compressed answers, so the limit on received bytes also limits the decoded size.
+    pub(super) fn new(
+        bytes_max: usize,
+        redact: RedactText,
+    ) -> std::result::Result<Self, reqwest::Error> {
+        // Fails only if a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .pool_max_idle_per_host(0)
-            .redirect(Policy::custom(follow));
+            .redirect(Policy::custom(redirect_policy));
         let http = client.build()?;
-        Ok(Self { http, bytes_max })
+        Ok(Self {
+            http,
+            bytes_max,
+            redact,
+        })
     }
 }
 
-fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+fn redirect_policy(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let same_request = matches!(
         attempt.status(),
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
@@ -63,7 +71,7 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     }
 }
 
-/// Adds the configured headers; those that the protocol needs for itself are refused.
+/// Adds the configured headers; headers reserved by the protocol are rejected.
 fn with_headers(mut request: RequestBuilder, headers: Headers) -> Result<RequestBuilder> {
     let own = ["accept", HEADER_SESSION_ID, HEADER_LAST_EVENT_ID];
     for (name, value) in headers {
@@ -80,15 +88,15 @@ fn with_headers(mut request: RequestBuilder, headers: Headers) -> Result<Request
     Ok(request)
 }
 
-/// An address may hold a key in its query; no error says it.
-fn unaddressed(error: StreamableHttpError<reqwest::Error>) -> StreamableHttpError<reqwest::Error> {
+/// Removes the url from an error, because its query may contain a key.
+fn strip_url(error: StreamableHttpError<reqwest::Error>) -> StreamableHttpError<reqwest::Error> {
     match error {
         StreamableHttpError::Client(error) => StreamableHttpError::Client(error.without_url()),
         other => other,
     }
 }
 
-impl StreamableHttpClient for Client {
+impl StreamableHttpClient for LimitedHttpClient {
     type Error = reqwest::Error;
 
     async fn post_message(
@@ -104,8 +112,8 @@ impl StreamableHttpClient for Client {
             .await
     }
 
-    /// Sends a message and reads no more of the answer than `max` bytes, whatever its type. The
-    /// library would read bodies and the texts of errors whole.
+    /// Sends a message and reads at most `max` bytes of the answer, whatever its content type. The library
+    /// would read JSON bodies and error texts without a limit.
     async fn post_message_with_max_sse_event_size(
         &self,
         uri: Arc<str>,
@@ -128,8 +136,10 @@ impl StreamableHttpClient for Client {
         let sent = request.header(CONTENT_TYPE, JSON_MIME_TYPE).body(body);
         let response = sent.send().await;
         let response = response.map_err(StreamableHttpError::Client);
-        let answer = answer::read(response.map_err(unaddressed)?, &message, has_session, max);
-        answer.await.map_err(unaddressed)
+        let response = response.map_err(strip_url)?;
+        let answer =
+            response::read_response(response, &message, has_session, max, &self.redact).await;
+        answer.map_err(strip_url)
     }
 
     async fn delete_session(
@@ -140,7 +150,7 @@ impl StreamableHttpClient for Client {
         headers: Headers,
     ) -> Result<()> {
         let deleted = self.http.delete_session(uri, session, auth, headers).await;
-        deleted.map_err(unaddressed)
+        deleted.map_err(strip_url)
     }
 
     async fn get_stream(
@@ -168,6 +178,6 @@ impl StreamableHttpClient for Client {
         self.http
             .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, max)
             .await
-            .map_err(unaddressed)
+            .map_err(strip_url)
     }
 }

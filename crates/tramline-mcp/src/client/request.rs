@@ -1,7 +1,8 @@
-//! One call on its way to a server: what it says, and how long it is waited for.
+//! One call to a server: its request and its timeouts.
 
-use super::exchanges::Exchanges;
-use super::handler::{Handler, Listener};
+use super::RedactText;
+use super::handler::{NotificationHandler, ProgressListener};
+use super::wire_log::WireLog;
 use rmcp::ClientHandler;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, MetaObject, ProtocolVersion,
@@ -14,53 +15,54 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_core::upstream::Upstream;
+use tramline_core::trace_context::TraceContext;
 use tramline_core::{Map, Str, Value};
 
-/// Where the idempotency key stands in a request's `_meta`.
-const KEY: &str = "tramline/idempotency-key";
+/// Key in `_meta` for the idempotency key.
+const IDEMPOTENCY_KEY: &str = "tramline/idempotency-key";
 
-/// A call's patience: until when without a sign of life, and until when at all.
+/// Timeouts of a call: the next deadline without progress, and the final one.
 #[derive(Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct CallDeadlines {
     pub(super) idle: Duration,
-    pub(super) until: Instant,
+    pub(super) next: Instant,
     pub(super) last: Instant,
 }
 
-impl Patience {
+impl CallDeadlines {
     pub(super) fn new(idle: Duration, total: Duration) -> Self {
         let now = Instant::now();
         let last = now + total;
         Self {
             idle,
-            until: last.min(now + idle),
+            next: last.min(now + idle),
             last,
         }
     }
 
-    pub(super) fn renew(&mut self) {
-        self.until = self.last.min(Instant::now() + self.idle);
+    pub(super) fn extend(&mut self) {
+        self.next = self.last.min(Instant::now() + self.idle);
     }
 }
 
-/// What goes over the wire, taken apart so that it can be sent again if it never left.
-pub(super) struct Request {
+/// A tool call, kept in parts so that it can be retried if it was not sent.
+pub(super) struct ToolRequest {
     pub(super) tool: ToolName,
     pub(super) arguments: Value,
     pub(super) key: Str,
     pub(super) cancel: CancellationToken,
-    pub(super) progress: Option<Listener>,
-    pub(super) exchanges: Arc<Exchanges>,
-    pub(super) upstream: Option<Upstream>,
+    pub(super) progress: Option<ProgressListener>,
+    pub(super) wire_log: Arc<WireLog>,
+    pub(super) redact: RedactText,
+    pub(super) upstream: Option<TraceContext>,
 }
 
-impl Request {
-    /// The request as the library has it.
-    pub(super) fn build(&self) -> ClientRequest {
+impl ToolRequest {
+    /// The request as the library's type.
+    pub(super) fn to_library_request(&self) -> ClientRequest {
         let mut meta = MetaObject::new();
-        meta.insert(KEY.to_owned(), self.key.as_str().into());
-        for (name, text) in self.upstream.iter().flat_map(Upstream::pairs) {
+        meta.insert(IDEMPOTENCY_KEY.to_owned(), self.key.as_str().into());
+        for (name, text) in self.upstream.iter().flat_map(TraceContext::pairs) {
             meta.insert(name.to_owned(), text.into());
         }
         let mut params = CallToolRequestParams::new(self.tool.tool.to_string());
@@ -75,44 +77,44 @@ impl Request {
         ClientRequest::CallToolRequest(request)
     }
 
-    /// The request as text, but for its id and the protocol's version.
-    pub(super) fn body(&self, token: i64, always: &Always) -> String {
-        let params = Params {
+    /// The request as JSON text, without id and protocol version.
+    pub(super) fn to_json(&self, token: i64, always: &RequestMeta) -> String {
+        let params = RequestParams {
             request: self,
             token,
             always,
         };
-        let body = Body {
+        let body = RequestBody {
             method: "tools/call",
             params,
         };
         serde_json::to_string(&body).unwrap_or_default()
     }
 
-    pub(super) fn cancelled(&self) -> Failure {
-        let message = format!("the call of {} was cancelled", self.tool);
+    pub(super) fn cancelled_failure(&self) -> Failure {
+        let message = format!("the call to {} was cancelled", self.tool);
         Failure::new(FailureKind::Cancelled, message)
     }
 
-    pub(super) fn silent(&self, patience: Patience) -> Failure {
-        let message = if patience.until == patience.last && patience.idle > Duration::ZERO {
-            format!("{} was still running at the end of its time", self.tool)
+    pub(super) fn timeout_failure(&self, patience: CallDeadlines) -> Failure {
+        let message = if patience.next == patience.last && patience.idle > Duration::ZERO {
+            format!("{} reached the maximum duration of a call", self.tool)
         } else {
-            format!("{} gave no answer in {:?}", self.tool, patience.idle)
+            format!("{} did not answer within {:?}", self.tool, patience.idle)
         };
         Failure::new(FailureKind::Timeout, message)
     }
 }
 
-/// What every request's `_meta` says on a connection: in the newer era who we are, there being no
-/// handshake that would have said it.
+/// Fields in the `_meta` of every request on a connection. Newer protocol versions have no `initialize`, so the
+/// client info is sent there.
 #[derive(Default)]
-pub(super) struct Always(Map);
+pub(super) struct RequestMeta(Map);
 
-impl Always {
-    /// For a connection that speaks this version.
+impl RequestMeta {
+    /// The fields for a connection with this protocol version.
     pub(super) fn of(version: &ProtocolVersion) -> Self {
-        let us = Handler::default().get_info();
+        let us = NotificationHandler::default().get_info();
         let json =
             |value: serde_json::Result<serde_json::Value>| value.map_or(Value::Null, Value::from);
         let pairs = [
@@ -132,34 +134,34 @@ impl Always {
 }
 
 #[derive(serde::Serialize)]
-struct Body<'a> {
+struct RequestBody<'a> {
     method: &'static str,
-    params: Params<'a>,
+    params: RequestParams<'a>,
 }
 
-struct Params<'a> {
-    request: &'a Request,
+struct RequestParams<'a> {
+    request: &'a ToolRequest,
     token: i64,
-    always: &'a Always,
+    always: &'a RequestMeta,
 }
 
-impl Serialize for Params<'_> {
+impl Serialize for RequestParams<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut params = serializer.serialize_map(None)?;
         params.serialize_entry("name", self.request.tool.tool.as_str())?;
         if self.request.arguments.as_object().is_some() {
             params.serialize_entry("arguments", &self.request.arguments)?;
         }
-        params.serialize_entry("_meta", &Meta(self))?;
+        params.serialize_entry("_meta", &SerializedMeta(self))?;
         params.end()
     }
 }
 
-struct Meta<'a>(&'a Params<'a>);
+struct SerializedMeta<'a>(&'a RequestParams<'a>);
 
-impl Serialize for Meta<'_> {
+impl Serialize for SerializedMeta<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Params {
+        let RequestParams {
             request,
             token,
             always,
@@ -168,8 +170,8 @@ impl Serialize for Meta<'_> {
         for (name, value) in always.0.iter() {
             meta.serialize_entry(name.as_str(), value)?;
         }
-        meta.serialize_entry(KEY, request.key.as_str())?;
-        for (name, text) in request.upstream.iter().flat_map(Upstream::pairs) {
+        meta.serialize_entry(IDEMPOTENCY_KEY, request.key.as_str())?;
+        for (name, text) in request.upstream.iter().flat_map(TraceContext::pairs) {
             meta.serialize_entry(name, &text)?;
         }
         meta.serialize_entry("progressToken", token)?;

@@ -1,26 +1,28 @@
-//! `${VAR}`, `${VAR:-default}`, `${env:VAR}` and `${settings.KEY}`: filled in when a server starts,
-//! not before.
+//! Expands `${VAR}`, `${VAR:-default}`, `${env:VAR}` and `${settings.KEY}` when a server starts, not earlier.
 
-/// What the name of a setting begins with.
-pub const SETTING: &str = "settings.";
+/// Prefix that marks a name as a setting.
+pub const SETTING_PREFIX: &str = "settings.";
 
 /// A variable that has neither a value nor a default.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unset(pub String);
+pub struct UnsetVariable(pub String);
 
-/// What to say of a variable or a setting without a value.
-pub fn unset(name: &str) -> String {
-    match name.strip_prefix(SETTING) {
+/// The message for a variable or a setting that has no value.
+pub fn unset_message(name: &str) -> String {
+    match name.strip_prefix(SETTING_PREFIX) {
         None => format!("the variable {name} is not set"),
         Some(key) => format!(
-            "{}; if it is, `tramline settings get {key}` says why it cannot be read",
-            tramline_engine::settings::missing(key)
+            "{}; if it is set, `tramline settings get {key}` shows why it cannot be read",
+            tramline_engine::settings::missing_message(key)
         ),
     }
 }
 
-/// Fills in the variables of `text`. A `${` without its `}` is left as it stands.
-pub fn expand(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Unset> {
+/// Expands the variables in `text`. A `${` without a closing `}` is left unchanged.
+pub fn expand(
+    text: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, UnsetVariable> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -28,22 +30,25 @@ pub fn expand(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Str
             break;
         };
         out.push_str(&rest[..at]);
-        out.push_str(&value(&rest[at + 2..at + 2 + len], lookup)?);
+        out.push_str(&variable_value(&rest[at + 2..at + 2 + len], lookup)?);
         rest = &rest[at + 2 + len + 1..];
     }
     out.push_str(rest);
     Ok(out)
 }
 
-fn value(inner: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Unset> {
+fn variable_value(
+    inner: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, UnsetVariable> {
     let (name, default) = match inner.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (inner, None),
     };
     let name = name.strip_prefix("env:").unwrap_or(name);
-    // As in a shell, `:-` also stands in for a variable that is set to nothing.
+    // As in a shell, `:-` also applies to a variable that is set but empty.
     let found = lookup(name).filter(|value| default.is_none() || !value.is_empty());
     found
         .or_else(|| default.map(str::to_owned))
-        .ok_or_else(|| Unset(name.to_owned()))
+        .ok_or_else(|| UnsetVariable(name.to_owned()))
 }

@@ -1,14 +1,14 @@
-//! Reads server configurations from JSON values, reporting everything that is wrong at once.
+//! Reads server configurations from JSON values and reports all flaws at once.
 
-use super::{ConfigFlaw, Protocol, Reach, ServerConfig};
+use super::{ConfigFlaw, Protocol, ServerConfig, ServerEndpoint};
 use std::collections::BTreeMap;
 use tramline_core::{Map, Value};
 
-/// The keys under which clients keep their servers.
-const KEYS: [&str; 2] = ["mcpServers", "servers"];
+/// The keys under which MCP clients list their servers.
+const SERVER_KEYS: [&str; 2] = ["mcpServers", "servers"];
 
-/// The fields read here; all others are other programs' business and left alone.
-const FIELDS: [&str; 12] = [
+/// The fields read here. Other fields belong to other programs and are ignored.
+const KNOWN_FIELDS: [&str; 12] = [
     "type",
     "command",
     "args",
@@ -23,40 +23,40 @@ const FIELDS: [&str; 12] = [
     "disabled",
 ];
 
-/// Two names so alike are taken for a slip of the pen.
-const ALIKE: f64 = 0.8;
+/// Minimum similarity (Jaro-Winkler) at which a name is treated as a typo.
+const SIMILARITY_MIN: f64 = 0.8;
 
-/// Reads `mcpServers` or `servers` of a client's configuration or a graph file. Neither being
-/// there is no flaw: it means no servers.
+/// Reads `mcpServers` or `servers` of a client's configuration or a graph file. A document with neither has no
+/// servers; that is not a flaw.
 pub fn read(document: &Value) -> Result<Vec<ServerConfig>, Vec<ConfigFlaw>> {
-    let mut reader = Reader::default();
+    let mut reader = ConfigReader::default();
     let Some(root) = document.as_object() else {
-        reader.flaw("", format!("expected an object, found {}", document.kind()));
-        return reader.end();
+        reader.add_flaw("", format!("expected an object, found {}", document.kind()));
+        return reader.finish();
     };
-    for key in KEYS {
+    for key in SERVER_KEYS {
         if let Some(servers) = root.get(key).filter(|value| !value.is_null()) {
-            reader.servers(servers, &format!("/{key}"));
+            reader.read_servers(servers, &format!("/{key}"));
         }
     }
-    reader.end()
+    reader.finish()
 }
 
-/// Reads the object that maps names to servers; `pointer` is where it stands in its document.
+/// Reads the object that maps names to servers; `pointer` is its location in the document.
 pub fn read_servers(servers: &Value, pointer: &str) -> Result<Vec<ServerConfig>, Vec<ConfigFlaw>> {
-    let mut reader = Reader::default();
-    reader.servers(servers, pointer);
-    reader.end()
+    let mut reader = ConfigReader::default();
+    reader.read_servers(servers, pointer);
+    reader.finish()
 }
 
 #[derive(Default)]
-struct Reader {
+struct ConfigReader {
     servers: Vec<ServerConfig>,
     flaws: Vec<ConfigFlaw>,
 }
 
-impl Reader {
-    fn end(self) -> Result<Vec<ServerConfig>, Vec<ConfigFlaw>> {
+impl ConfigReader {
+    fn finish(self) -> Result<Vec<ServerConfig>, Vec<ConfigFlaw>> {
         if self.flaws.is_empty() {
             Ok(self.servers)
         } else {
@@ -64,80 +64,85 @@ impl Reader {
         }
     }
 
-    fn flaw(&mut self, pointer: &str, says: impl Into<String>) {
-        self.hint(pointer, says, None);
+    fn add_flaw(&mut self, pointer: &str, says: impl Into<String>) {
+        self.add_flaw_with_hint(pointer, says, None);
     }
 
-    fn hint(&mut self, pointer: &str, says: impl Into<String>, try_this: Option<String>) {
+    fn add_flaw_with_hint(
+        &mut self,
+        pointer: &str,
+        says: impl Into<String>,
+        try_this: Option<String>,
+    ) {
         self.flaws.push(ConfigFlaw {
             pointer: pointer.to_owned(),
-            says: says.into(),
-            try_this,
+            message: says.into(),
+            suggestion: try_this,
         });
     }
 
-    fn servers(&mut self, servers: &Value, pointer: &str) {
+    fn read_servers(&mut self, servers: &Value, pointer: &str) {
         let Some(map) = servers.as_object() else {
             let says = format!("expected an object of servers, found {}", servers.kind());
-            return self.flaw(pointer, says);
+            return self.add_flaw(pointer, says);
         };
         for (name, server) in map.iter() {
-            let pointer = format!("{pointer}/{}", escape(name));
+            let pointer = format!("{pointer}/{}", escape_pointer(name));
             if name.is_empty() {
-                self.flaw(&pointer, "a server needs a name");
+                self.add_flaw(&pointer, "a server needs a name");
             }
             if self.servers.iter().any(|known| known.name == *name) {
-                self.flaw(&pointer, format!("server `{name}` is described twice"));
+                self.add_flaw(&pointer, format!("server `{name}` is defined twice"));
             }
             match server.as_object() {
-                Some(fields) => self.server(name, fields, &pointer),
+                Some(fields) => self.read_server(name, fields, &pointer),
                 None => {
                     let says = format!("expected an object, found {}", server.kind());
-                    self.flaw(&pointer, says);
+                    self.add_flaw(&pointer, says);
                 }
             }
         }
     }
 
-    fn server(&mut self, name: &str, fields: &Map, pointer: &str) {
-        let Some(reach) = self.reach(fields, pointer) else {
+    fn read_server(&mut self, name: &str, fields: &Map, pointer: &str) {
+        let Some(reach) = self.read_endpoint(fields, pointer) else {
             return;
         };
         let config = ServerConfig {
             name: name.into(),
             reach,
-            protocol: self.protocol(fields, pointer),
-            timeout_ms: self.count(fields, pointer, "timeout_ms"),
+            protocol: self.read_protocol(fields, pointer),
+            timeout_ms: self.positive_integer(fields, pointer, "timeout_ms"),
             max_concurrent: self
-                .count(fields, pointer, "max_concurrent")
+                .positive_integer(fields, pointer, "max_concurrent")
                 .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
-            idle_timeout_ms: self.count(fields, pointer, "idle_timeout_ms"),
+            idle_timeout_ms: self.positive_integer(fields, pointer, "idle_timeout_ms"),
             disabled: fields.get("disabled").and_then(Value::as_bool) == Some(true),
         };
         self.servers.push(config);
     }
 
-    fn reach(&mut self, fields: &Map, pointer: &str) -> Option<Reach> {
+    fn read_endpoint(&mut self, fields: &Map, pointer: &str) -> Option<ServerEndpoint> {
         let kind = match fields.get("type").filter(|value| !value.is_null()) {
             None if fields.contains_key("command") => "stdio",
             None if fields.contains_key("url") => "http",
             None => {
-                self.neither(fields, pointer);
+                self.flag_missing_endpoint(fields, pointer);
                 return None;
             }
             Some(kind) => kind.as_str().unwrap_or_default(),
         };
         match kind {
-            "stdio" => self.stdio(fields, pointer),
-            "http" | "streamableHttp" | "streamable-http" => self.http(fields, pointer, false),
-            "sse" => self.http(fields, pointer, true),
+            "stdio" => self.read_stdio(fields, pointer),
+            "http" | "streamableHttp" | "streamable-http" => self.read_http(fields, pointer, false),
+            "sse" => self.read_http(fields, pointer, true),
             other => {
                 let known = ["stdio", "http", "streamableHttp", "streamable-http", "sse"];
                 let hint = closest(other, known).map(|name| format!("did you mean `{name}`?"));
                 let at = format!("{pointer}/type");
-                self.hint(
+                self.add_flaw_with_hint(
                     &at,
-                    "type is `stdio`, `http`, `streamableHttp` or `sse`",
+                    "type must be `stdio`, `http`, `streamableHttp` or `sse`",
                     hint,
                 );
                 None
@@ -145,81 +150,87 @@ impl Reader {
         }
     }
 
-    fn neither(&mut self, fields: &Map, pointer: &str) {
+    fn flag_missing_endpoint(&mut self, fields: &Map, pointer: &str) {
         let slip = fields
             .keys()
-            .filter(|key| !FIELDS.contains(&key.as_str()))
+            .filter(|key| !KNOWN_FIELDS.contains(&key.as_str()))
             .find_map(|key| Some((key, closest(key, ["command", "url"])?)));
         let hint = slip.map_or_else(
             || "add `command` for a program or `url` for an address".to_owned(),
-            |(key, name)| format!("did you mean `{name}` where it says `{key}`?"),
+            |(key, name)| format!("did you mean `{name}` instead of `{key}`?"),
         );
-        self.hint(pointer, "neither `command` nor `url` is given", Some(hint));
+        self.add_flaw_with_hint(pointer, "`command` or `url` is required", Some(hint));
     }
 
-    fn stdio(&mut self, fields: &Map, pointer: &str) -> Option<Reach> {
-        let args = self.texts(fields, pointer, "args");
-        let env = self.pairs(fields, pointer, "env");
-        let cwd = self.text(fields, pointer, "cwd");
-        Some(Reach::Stdio {
-            command: self.needed(fields, pointer, "command", "stdio")?,
+    fn read_stdio(&mut self, fields: &Map, pointer: &str) -> Option<ServerEndpoint> {
+        let args = self.string_list(fields, pointer, "args");
+        let env = self.string_map(fields, pointer, "env");
+        let cwd = self.optional_string(fields, pointer, "cwd");
+        Some(ServerEndpoint::Stdio {
+            command: self.required_string(fields, pointer, "command", "stdio")?,
             args,
             env,
             cwd,
         })
     }
 
-    fn http(&mut self, fields: &Map, pointer: &str, sse: bool) -> Option<Reach> {
-        let headers = self.pairs(fields, pointer, "headers");
-        let url = self.needed(fields, pointer, "url", "http")?;
+    fn read_http(&mut self, fields: &Map, pointer: &str, sse: bool) -> Option<ServerEndpoint> {
+        let headers = self.string_map(fields, pointer, "headers");
+        let url = self.required_string(fields, pointer, "url", "http")?;
         let plain = url.starts_with("http://") || url.starts_with("https://");
         if !plain && !url.contains("${") {
             let at = format!("{pointer}/url");
-            self.flaw(&at, "a url starts with http:// or https://");
+            self.add_flaw(&at, "a url must start with http:// or https://");
         }
-        Some(Reach::Http { url, headers, sse })
+        Some(ServerEndpoint::Http { url, headers, sse })
     }
 
-    fn protocol(&mut self, fields: &Map, pointer: &str) -> Protocol {
+    fn read_protocol(&mut self, fields: &Map, pointer: &str) -> Protocol {
         match fields.get("protocol").map(Value::as_str) {
             None | Some(Some("auto")) => Protocol::Auto,
             Some(Some("legacy")) => Protocol::Legacy,
             Some(Some("modern")) => Protocol::Modern,
             Some(_) => {
                 let at = format!("{pointer}/protocol");
-                self.flaw(&at, "protocol is `legacy`, `modern` or `auto`");
+                self.add_flaw(&at, "protocol must be `legacy`, `modern` or `auto`");
                 Protocol::Auto
             }
         }
     }
 
-    fn needed(&mut self, fields: &Map, pointer: &str, key: &str, kind: &str) -> Option<String> {
+    fn required_string(
+        &mut self,
+        fields: &Map,
+        pointer: &str,
+        key: &str,
+        kind: &str,
+    ) -> Option<String> {
         let before = self.flaws.len();
         let text = self
-            .text(fields, pointer, key)
+            .optional_string(fields, pointer, key)
             .filter(|text| !text.is_empty());
         if text.is_none() && self.flaws.len() == before {
-            self.flaw(pointer, format!("a server of type {kind} needs `{key}`"));
+            self.add_flaw(pointer, format!("a server of type {kind} needs `{key}`"));
         }
         text
     }
 
-    fn text(&mut self, fields: &Map, pointer: &str, key: &str) -> Option<String> {
+    fn optional_string(&mut self, fields: &Map, pointer: &str, key: &str) -> Option<String> {
         let value = fields.get(key).filter(|value| !value.is_null())?;
         if value.as_str().is_none() {
             let says = format!("expected a string, found {}", value.kind());
-            self.flaw(&format!("{pointer}/{key}"), says);
+            self.add_flaw(&format!("{pointer}/{key}"), says);
         }
         value.as_str().map(str::to_owned)
     }
 
     /// A scalar as text: YAML turns a port or a flag into a number or a boolean.
-    fn scalar(&mut self, value: &Value, pointer: &str) -> String {
+    fn scalar_text(&mut self, value: &Value, pointer: &str) -> String {
         match value {
             Value::String(text) => text.to_string(),
             Value::Bool(_) | Value::Number(_) => value.to_json(),
             Value::Null | Value::Array(_) | Value::Object(_) => {
-                self.flaw(
+                self.add_flaw(
                     pointer,
                     format!("expected a string, found {}", value.kind()),
                 );
@@ -228,52 +239,52 @@ impl Reader {
         }
     }
 
-    fn texts(&mut self, fields: &Map, pointer: &str, key: &str) -> Vec<String> {
+    fn string_list(&mut self, fields: &Map, pointer: &str, key: &str) -> Vec<String> {
         let at = format!("{pointer}/{key}");
         match fields.get(key) {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(items)) => items
                 .iter()
                 .enumerate()
-                .map(|(index, item)| self.scalar(item, &format!("{at}/{index}")))
+                .map(|(index, item)| self.scalar_text(item, &format!("{at}/{index}")))
                 .collect(),
             Some(other) => {
-                self.flaw(&at, format!("expected a list, found {}", other.kind()));
+                self.add_flaw(&at, format!("expected a list, found {}", other.kind()));
                 Vec::new()
             }
         }
     }
 
-    fn pairs(&mut self, fields: &Map, pointer: &str, key: &str) -> BTreeMap<String, String> {
+    fn string_map(&mut self, fields: &Map, pointer: &str, key: &str) -> BTreeMap<String, String> {
         let at = format!("{pointer}/{key}");
         match fields.get(key) {
             None | Some(Value::Null) => BTreeMap::new(),
             Some(Value::Object(map)) => map
                 .iter()
                 .map(|(name, value)| {
-                    let text = self.scalar(value, &format!("{at}/{}", escape(name)));
+                    let text = self.scalar_text(value, &format!("{at}/{}", escape_pointer(name)));
                     (name.to_string(), text)
                 })
                 .collect(),
             Some(other) => {
-                self.flaw(&at, format!("expected an object, found {}", other.kind()));
+                self.add_flaw(&at, format!("expected an object, found {}", other.kind()));
                 BTreeMap::new()
             }
         }
     }
 
-    fn count(&mut self, fields: &Map, pointer: &str, key: &str) -> Option<u64> {
+    fn positive_integer(&mut self, fields: &Map, pointer: &str, key: &str) -> Option<u64> {
         let value = fields.get(key).filter(|value| !value.is_null())?;
         let count = value.as_u64().filter(|count| *count > 0);
         if count.is_none() {
-            let says = format!("`{key}` is a whole number above 0");
-            self.flaw(&format!("{pointer}/{key}"), says);
+            let says = format!("`{key}` must be a positive integer");
+            self.add_flaw(&format!("{pointer}/{key}"), says);
         }
         count
     }
 }
 
-fn escape(key: &str) -> String {
+fn escape_pointer(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
@@ -281,7 +292,7 @@ fn closest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&
     names
         .into_iter()
         .map(|name| (strsim::jaro_winkler(text, name), name))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .filter(|(likeness, _)| *likeness >= SIMILARITY_MIN)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }

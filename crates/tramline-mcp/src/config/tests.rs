@@ -1,4 +1,4 @@
-//! The shapes found in the wild, and every flaw at its place.
+//! Common configuration shapes, and every flaw with its location.
 
 use super::*;
 use tramline_core::Value;
@@ -20,19 +20,21 @@ fn reads_the_shapes_that_clients_share() {
         }}"#,
     );
     assert_eq!(servers.len(), 3);
-    let Reach::Stdio { args, env, .. } = &servers[0].reach else {
+    let ServerEndpoint::Stdio { args, env, .. } = &servers[0].reach else {
         panic!("{:?}", servers[0]);
     };
     assert_eq!(args, &["-y", "x", "8080", "true"]);
     assert_eq!((env["A"].as_str(), env["N"].as_str()), ("${A}", "1"));
     assert_eq!(servers[1].protocol, Protocol::Modern);
     assert_eq!(servers[1].max_concurrent, Some(3));
-    assert!(matches!(servers[2].reach, Reach::Http { sse: true, .. }) && servers[2].disabled);
+    assert!(
+        matches!(servers[2].reach, ServerEndpoint::Http { sse: true, .. }) && servers[2].disabled
+    );
     for kind in ["http", "streamableHttp", "streamable-http"] {
         let text = format!(r#"{{"servers": {{"a": {{"type": "{kind}", "url": "http://x"}}}}}}"#);
         assert!(matches!(
             read(&text)[0].reach,
-            Reach::Http { sse: false, .. }
+            ServerEndpoint::Http { sse: false, .. }
         ));
     }
     assert!(read("{}").is_empty());
@@ -63,7 +65,7 @@ fn reports_all_flaws_at_once_with_their_places() {
             "/mcpServers/g/timeout_ms",
         ]
     );
-    let hint = |at: usize| flaws[at].try_this.as_deref().unwrap();
+    let hint = |at: usize| flaws[at].suggestion.as_deref().unwrap();
     assert!(hint(0).contains("`command`") && hint(0).contains("`comand`"));
     assert!(hint(1).contains("`http`"));
     assert!(read(&json("[]")).is_err());
@@ -82,7 +84,7 @@ fn expands_variables_only_when_asked() {
     assert_eq!(expand("${NO:-a b}-${EMPTY:-c}").unwrap(), "a b-c");
     assert_eq!(expand("[${EMPTY}]").unwrap(), "[]");
     assert_eq!(expand("$HOME ${ open").unwrap(), "$HOME ${ open");
-    assert_eq!(expand("a ${NO} b"), Err(Unset("NO".to_owned())));
+    assert_eq!(expand("a ${NO} b"), Err(UnsetVariable("NO".to_owned())));
 }
 
 #[test]

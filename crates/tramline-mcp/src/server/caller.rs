@@ -1,21 +1,21 @@
-//! Who calls: the name that a token stands for, and whose runs it may see.
+//! The caller of a request: the name of its token, and the runs it may see.
 //!
-//! Without names there is one owner: whoever sits at this machine. A run that belongs to another
-//! name, or was started with a `session_id` that the caller does not give, reads as no run at all.
+//! Without named tokens there is one owner: the user of this machine. A run that belongs to another name, or
+//! was started with a `session_id` that the caller does not give, is reported as not found.
 
 use rmcp::service::{RequestContext, RoleServer};
 use tramline_core::Str;
 use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::RunId;
 use tramline_core::run::Run;
-use tramline_engine::{Engine, Fault, Loaded};
+use tramline_engine::{Engine, Fault, LoadedRun};
 
-/// Who calls.
+/// The caller of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Caller {
-    /// What its token stands for; nothing where there are no names.
+    /// The name of its token; `None` if there are no named tokens.
     pub(super) name: Option<Str>,
-    /// The channel that its token makes of it, where the token stands for a person.
+    /// The answer channel of its token, if the token belongs to a person.
     pub(super) person: Option<AnswerChannel>,
 }
 
@@ -27,8 +27,8 @@ impl Caller {
         admitted.cloned().unwrap_or_default()
     }
 
-    /// Who it is, in a journal.
-    pub(super) fn by(&self, context: &RequestContext<RoleServer>) -> Str {
+    /// Its name in the journal.
+    pub(super) fn journal_name(&self, context: &RequestContext<RoleServer>) -> Str {
         if let Some(name) = &self.name {
             return name.clone();
         }
@@ -37,22 +37,22 @@ impl Caller {
         client.map_or_else(|| "agent".into(), |name| format!("agent {name}").into())
     }
 
-    /// Whether a run is one that it may see.
-    pub(super) fn sees(&self, run: &Run, session: Option<&str>) -> bool {
+    /// Whether it may see a run.
+    pub(super) fn may_see(&self, run: &Run, session: Option<&str>) -> bool {
         let started = &run.started;
         let same_session = started.session.is_none() || started.session.as_deref() == session;
         started.owner == self.name && same_session
     }
 
-    /// A run of its own, with its journal.
-    pub(super) async fn load(
+    /// Loads a run with its journal, if the caller may see it.
+    pub(super) async fn load_run(
         &self,
         engine: &Engine,
         id: &RunId,
         session: Option<&str>,
-    ) -> Result<Loaded, Fault> {
+    ) -> Result<LoadedRun, Fault> {
         let loaded = engine.load(id).await?;
-        if self.sees(&loaded.run, session) {
+        if self.may_see(&loaded.run, session) {
             Ok(loaded)
         } else {
             Err(Fault::NotFound(id.clone()))

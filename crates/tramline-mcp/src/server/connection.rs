@@ -1,14 +1,14 @@
-//! One client's connection: lists what there is and hands each call to its front end.
+//! One client's connection: lists tools and dispatches each call to its front end.
 
 #![expect(
     deprecated,
     reason = "the newest revision drops logging; clients of the older ones use it"
 )]
 
-use super::log::Level;
-use super::offer::Found;
-use super::toolset::{Means, Toolset};
-use super::{Shared, audited, graph_tools, seal, sop, tasks, toolset};
+use super::catalog::CatalogEntry;
+use super::client_log::LogLevel;
+use super::toolset::{CallContext, Toolset};
+use super::{SharedState, audit_log, graph_tools, request_state, sop, tasks, toolset};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -23,74 +23,96 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use std::sync::Arc;
 
-/// One client's connection. It keeps nothing of its own but how much log it wants.
-pub(super) struct Connection {
-    shared: Arc<Shared>,
-    level: Level,
+/// One client's connection. Its only state is the log level.
+pub(super) struct ClientConnection {
+    shared: Arc<SharedState>,
+    level: LogLevel,
 }
 
-impl Connection {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let level = Level::default();
+impl ClientConnection {
+    pub(super) fn new(shared: Arc<SharedState>) -> Self {
+        let level = LogLevel::default();
         Self { shared, level }
     }
 
-    /// What a tool of ours works with, and the arguments it was called with.
-    async fn means(
+    /// The context and the arguments of a call to one of our tools.
+    async fn call_context(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<(Means, Option<JsonObject>), ErrorData> {
+    ) -> Result<(CallContext, Option<JsonObject>), ErrorData> {
         let brought = match &request.request_state {
             None => None,
             Some(sealed) => {
                 let store = self.shared.engine.store();
-                let state = seal::opened(store, &request.name, sealed).await?;
+                let opened =
+                    request_state::unseal_request(store, &request.name, sealed, &context).await;
+                let state = match opened {
+                    Ok(state) => state,
+                    Err(error) => {
+                        self.record_rejected(&request, &context, &error).await?;
+                        return Err(error);
+                    }
+                };
                 Some((state, request.input_responses.unwrap_or_default()))
             }
         };
-        let means = Means {
+        let means = CallContext {
             engine: self.shared.engine.clone(),
             shared: Arc::clone(&self.shared),
-            log: self.level.of(&context.meta),
-            brought,
-            context,
+            log: self.level.for_request(&context.meta),
+            client_answers: brought,
+            request: context,
         };
         Ok((means, request.arguments))
     }
 
-    /// Hands a call to its front end.
-    async fn answer(
+    /// Records a call with an invalid `requestState`.
+    async fn record_rejected(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        error: &ErrorData,
+    ) -> Result<(), ErrorData> {
+        let arguments = toolset::to_value(request.arguments.clone());
+        let call = (request.name.as_ref(), context);
+        let engine = &self.shared.engine;
+        let recorded = audit_log::record_rejected_call(engine, call, &arguments, error).await;
+        recorded.map_err(|fault| ErrorData::internal_error(fault.to_string(), None))
+    }
+
+    /// Dispatches a call to its front end.
+    async fn dispatch(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let offer = self.shared.offer();
+        let offer = self.shared.catalog();
         let reply = match offer.find(&request.name) {
-            Ok(Found::Graph(served)) => {
-                let log = self.level.of(&context.meta);
-                // In boxes, here and below: the library copies what it is given several times.
+            Ok(CatalogEntry::Graph(served)) => {
+                let log = self.level.for_request(&context.meta);
+                // Boxed, here and below: rmcp moves these large futures several times.
                 let call = graph_tools::call(&self.shared, served, request, context, log);
                 let reply = Box::pin(call).await;
-                self.shared.learn();
+                self.shared.update_annotations();
                 return reply;
             }
-            Ok(Found::Own(own)) => {
-                let (means, arguments) = Box::pin(self.means(request, context)).await?;
-                own.call(means, arguments).await
+            Ok(CatalogEntry::Builtin(own)) => {
+                let (means, arguments) = Box::pin(self.call_context(request, context)).await?;
+                own.check_and_audit(means, arguments).await
             }
             Err(near) => {
-                if let Some(gated) = self.shared.gated(&request.name) {
+                if let Some(gated) = self.shared.gated_tool(&request.name) {
                     let request_name = request.name.to_string();
-                    let (means, arguments) = Box::pin(self.means(request, context)).await?;
-                    let shown = toolset::read(arguments.clone());
-                    let noting = audited::begin(&means, &request_name, &shown);
+                    let (means, arguments) = Box::pin(self.call_context(request, context)).await?;
+                    let shown = toolset::to_value(arguments.clone());
+                    let noting = audit_log::audited_call(&means, &request_name, &shown);
                     let call = gated.call(means, arguments);
-                    return Ok(Box::pin(noting.over(call)).await);
+                    return Ok(Box::pin(noting.run(call)).await);
                 }
                 let near =
                     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                let message = format!("there is no tool `{}`{near}", request.name);
+                let message = format!("unknown tool `{}`{near}", request.name);
                 return Err(ErrorData::invalid_params(message, None));
             }
         };
@@ -98,17 +120,19 @@ impl Connection {
     }
 }
 
-impl ServerHandler for Connection {
+impl ServerHandler for ClientConnection {
     fn get_info(&self) -> ServerConfig {
         let has = |set: Toolset| self.shared.toolsets.contains(&set);
         let takes_intents = has(Toolset::Control) || has(Toolset::Loop);
-        let sops = has(Toolset::Sop).then(|| sop::instructions(self.shared.seats.pinned()));
-        let about = &self.shared.offer().about;
+        let sops = has(Toolset::Sop).then(|| sop::instructions(self.shared.sop_state.pinned()));
+        let about = &self.shared.catalog().server;
         about.to_info(sops, takes_intents)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.shared.audience.join(context.peer, self.level.clone());
+        self.shared
+            .subscribers
+            .add_session(context.peer, self.level.clone());
     }
 
     async fn set_level(
@@ -125,7 +149,7 @@ impl ServerHandler for Connection {
     }
 
     async fn listen(&self, subscriber: SubscriptionContext) -> Result<(), ErrorData> {
-        self.shared.audience.follow(&subscriber).await;
+        self.shared.subscribers.notify_subscriber(&subscriber).await;
         Ok(())
     }
 
@@ -134,31 +158,33 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.shared.listed()))
+        Ok(ListToolsResult::with_all_items(self.shared.list_tools()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let tools = self.shared.engine.tools();
-        let shown = self.shared.offer().show(name, tools.as_ref());
-        let shown = shown.map(|tool| sop::listed(tool, self.shared.seats.pinned()));
-        shown.or_else(|| Some(self.shared.gated(name)?.describe()))
+        let shown = self.shared.catalog().describe(name, tools.as_ref());
+        let shown =
+            shown.map(|tool| sop::describe_load_graph(tool, self.shared.sop_state.pinned()));
+        shown.or_else(|| Some(self.shared.gated_tool(name)?.describe()))
     }
 
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if !sop::is_named(&context) {
-            return self.answer(request, context).await;
+        request_state::note_arguments(&mut context, request.arguments.as_ref());
+        if !sop::names_session(&context) {
+            return self.dispatch(request, context).await;
         }
-        match Box::pin(sop::named(&self.shared, &context)).await {
-            Ok(None) => self.answer(request, context).await,
+        match Box::pin(sop::session_of_request(&self.shared, &context)).await {
+            Ok(None) => self.dispatch(request, context).await,
             Ok(Some(id)) => {
-                let answer = Box::pin(self.answer(request, context));
-                tramline_engine::in_conversation(id, answer).await
+                let answer = Box::pin(self.dispatch(request, context));
+                tramline_engine::in_sop_session(id, answer).await
             }
-            Err(fault) => Ok(sop::fault(&fault).into()),
+            Err(fault) => Ok(sop::session_fault_reply(&fault).into()),
         }
     }
 
@@ -193,7 +219,7 @@ impl ServerHandler for Connection {
         Box::pin(tasks::cancel(&self.shared, &request.task_id, &context)).await
     }
 
-    // What is not declared is not there: the library would answer these with empty lists.
+    // Undeclared capabilities are rejected here: the library would answer with empty lists.
 
     async fn list_prompts(
         &self,
@@ -201,7 +227,7 @@ impl ServerHandler for Connection {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         match self.shared.toolsets.contains(&Toolset::Sop) {
-            true => Ok(sop::list(&self.shared)),
+            true => Ok(sop::list_prompts(&self.shared)),
             false => Err(ErrorData::method_not_found::<ListPromptsRequestMethod>()),
         }
     }
@@ -212,7 +238,7 @@ impl ServerHandler for Connection {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         match self.shared.toolsets.contains(&Toolset::Sop) {
-            true => Ok(sop::get(&self.shared, &request.name)?.into()),
+            true => Ok(sop::get_prompt(&self.shared, &request.name)?.into()),
             false => Err(ErrorData::method_not_found::<GetPromptRequestMethod>()),
         }
     }
@@ -234,7 +260,7 @@ impl ServerHandler for Connection {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         match self.shared.toolsets.contains(&Toolset::Sop) {
-            true => Ok(sop::read(&self.shared, &request.uri)?.into()),
+            true => Ok(sop::read_resource(&self.shared, &request.uri)?.into()),
             false => Err(ErrorData::method_not_found::<ReadResourceRequestMethod>()),
         }
     }

@@ -1,50 +1,53 @@
-//! The control toolset: DAGs of tasks that an agent runs layer by layer, looks at, extends and ends.
+//! The control toolset: DAGs of tasks that an agent runs layer by layer, inspects, extends and ends.
 //!
-//! A workflow of this toolset is a run, and its `workflow_id` is the run's id. Nothing is kept
-//! beside the journal, so that any process over the same store answers the same.
+//! A workflow of this toolset is a run, and its `workflow_id` is the run's id. All state is in the journal, so
+//! any process with the same store gives the same answers.
 
 use super::loop_tools::SUBMIT_PLAN;
 use super::reply;
-use super::toolset::{ACTS, Own};
+use super::toolset::{RUNS_TOOLS, ToolDef};
 use rmcp::model::CallToolResult;
-use tramline_core::schema::Faults;
+use tramline_core::schema::SchemaErrors;
 
 mod abort;
-mod amend;
-mod answer;
+mod approval_response;
 mod arrivals;
-mod attend;
-mod desk;
-mod execute;
-mod go_on;
+mod continue_run;
+mod control_state;
+mod error;
+mod execute_dag;
 mod intent;
-mod layers;
-mod pace;
+mod plan_explanation;
+mod plan_request;
+mod rate_limit;
 mod read;
-mod seen;
-mod submitted;
-mod told;
-mod why;
-mod wrong;
+mod replan;
+mod seen_checkpoint;
+mod status;
+mod task_layers;
+mod wait;
 
-pub(super) use desk::Desk;
-pub(super) use submitted::{brought_back, no_question, runner, submitted, terms};
-pub(super) use told::{answers, checkpoint_type};
-use wrong::Wrong;
+pub(super) use control_state::ControlState;
+use error::ControlError;
+pub(super) use plan_request::{
+    caller_context, resume_submitted_plan, run_submitted_plan, server_loop_runner, unknown_handle,
+    used_handle,
+};
+pub(super) use status::{answer_options, checkpoint_type};
 
-/// The tools of this front end.
-pub(super) const TOOLS: &[Own] = &[
-    Own {
+/// The tools of this toolset.
+pub(super) const TOOLS: &[ToolDef] = &[
+    ToolDef {
         name: "execute_dag",
         title: "Run a DAG",
         description: "Runs a DAG of tool calls. Give workflow ({tasks: [{id, tool: 'server:tool', \
                       arguments, depends_on}]}; arguments may use $OUTPUT[id].path), or intent in \
                       words: a configured model plans it, otherwise the reply is status suggestion and \
-                      nothing runs until you give the plan to submit_plan. With config.per_layer_validation it pauses after each \
-                      layer: status layer_complete, then continue, replan or abort; if \
-                      checkpoint_type is approval_required, approval_response. Otherwise status \
-                      complete and all results.",
-        input: r#"{
+                      nothing runs until you pass the plan to submit_plan. With \
+                      config.per_layer_validation it pauses after each layer: status layer_complete, \
+                      then continue, replan or abort; if checkpoint_type is approval_required, \
+                      approval_response. Otherwise returns status complete and all results.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "intent": { "type": "string", "maxLength": 10000 },
@@ -54,25 +57,25 @@ pub(super) const TOOLS: &[Own] = &[
                     "properties": { "per_layer_validation": { "type": "boolean", "default": false } },
                     "additionalProperties": false
                 },
-                "parameters": { "type": "object", "description": "For tasks that refer to them" },
+                "parameters": { "type": "object", "description": "Values that tasks refer to" },
                 "budget": {
                     "type": "object",
-                    "description": "calls, active_ms, bytes, tokens: asks before it uses more"
+                    "description": "Limits: calls, active_ms, bytes, tokens; asks before exceeding one"
                 },
                 "session_id": { "type": "string", "maxLength": 256 }
             },
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| Box::pin(execute::answer(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| Box::pin(execute_dag::call(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "continue",
         title: "Run the next layer",
-        description: "Runs the next layer of a workflow that waits after one. Gives \
-                      layer_complete, complete, or what else it waits for. With checkpoint_id, \
-                      only if that is where it waits.",
-        input: r#"{
+        description: "Runs the next layer of a workflow that paused after one. Returns \
+                      layer_complete, complete, or what it waits for. With checkpoint_id, \
+                      only if it waits there.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "workflow_id": { "type": "string" },
@@ -83,17 +86,17 @@ pub(super) const TOOLS: &[Own] = &[
             "required": ["workflow_id"],
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| Box::pin(go_on::answer(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| Box::pin(continue_run::call(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "replan",
         title: "Add tasks to a workflow",
-        description: "Adds tasks to a workflow that waits after a layer; what is done stays done. \
-                      new_tasks are taken as they are and may depend on and refer to tasks that \
-                      are there; without them a configured model plans new_requirement, otherwise \
-                      status suggestion: give the plan to submit_plan. Then continue.",
-        input: r#"{
+        description: "Adds tasks to a workflow that paused after a layer; finished tasks stay. \
+                      new_tasks are used unchanged and may depend on and refer to existing \
+                      tasks; without them a configured model plans new_requirement, otherwise \
+                      status suggestion: pass the plan to submit_plan. Then continue.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "workflow_id": { "type": "string" },
@@ -106,15 +109,15 @@ pub(super) const TOOLS: &[Own] = &[
             "required": ["workflow_id", "new_requirement"],
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| Box::pin(amend::answer(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| Box::pin(replan::call(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "abort",
         title: "End a workflow",
-        description: "Ends a workflow; calls under way are cancelled. Gives the results so far. It \
-                      cannot go on afterwards.",
-        input: r#"{
+        description: "Ends a workflow for good; running calls are cancelled. Returns the \
+                      results so far.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "workflow_id": { "type": "string" },
@@ -124,17 +127,18 @@ pub(super) const TOOLS: &[Own] = &[
             "required": ["workflow_id", "reason"],
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| Box::pin(abort::answer(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| Box::pin(abort::call(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "approval_response",
         title: "Answer a workflow",
         description: "Answers a workflow that waits for a decision (approval_required, in_doubt, \
-                      budget_exceeded), by its checkpoint_id. approved: false ends it. in_doubt \
-                      takes answer: retry, or skip with the output to use. What the operator demands \
-                      a person must answer; wait_seconds waits for that.",
-        input: r#"{
+                      budget_exceeded) at checkpoint_id. approved: false ends it. in_doubt \
+                      takes answer: retry, or skip with the output to use. With child_waiting, answer the \
+                      question under child, with its run_id as workflow_id. Approvals required by \
+                      the operator must come from a person; wait_seconds waits for that.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "workflow_id": { "type": "string" },
@@ -144,20 +148,23 @@ pub(super) const TOOLS: &[Own] = &[
                 "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject"] },
                 "output": { "description": "With skip" },
                 "budget": { "type": "object", "description": "With extend: how much more" },
-                "wait_seconds": { "type": "integer", "minimum": 0, "maximum": 600, "description": "If a person must answer: wait so long for it" },
+                "wait_seconds": {
+                    "type": "integer", "minimum": 0, "maximum": 600,
+                    "description": "How long to wait for a person's answer"
+                },
                 "session_id": { "type": "string" }
             },
             "required": ["workflow_id", "checkpoint_id", "approved"],
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| Box::pin(answer::answer(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| Box::pin(approval_response::call(means, arguments)),
     },
     SUBMIT_PLAN,
 ];
 
-/// Refuses arguments of a tool of this set that its schema does not allow.
-pub(super) fn misread(tool: &str, faults: &Faults) -> Option<CallToolResult> {
+/// The reply for arguments of a tool of this toolset that its schema rejects.
+pub(super) fn invalid_arguments(tool: &str, faults: &SchemaErrors) -> Option<CallToolResult> {
     TOOLS.iter().find(|own| own.name == tool)?;
-    Some(Wrong::params(reply::misread(tool, faults)).into_reply())
+    Some(ControlError::invalid_params(reply::invalid_arguments_message(tool, faults)).into_reply())
 }

@@ -1,12 +1,12 @@
 //! A graph as a tool: arguments in, one run, result out.
 
 use super::caller::Caller;
-use super::log::From;
-use super::offer::Served;
-use super::pausing::Next;
-use super::teller::{Teller, Wishes};
-use super::underway::{self, Cancelled, Underway};
-use super::{Shared, pausing, reply, seal, tasks, toolset, upstream};
+use super::catalog::GraphTool;
+use super::client_log::MinLevel;
+use super::elicitation::AfterElicitation;
+use super::progress::{NotifyOptions, ProgressReporter};
+use super::run_wait::{self, AwaitedRun, OnCancel};
+use super::{SharedState, elicitation, reply, request_state, tasks, toolset, trace_context};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
@@ -15,14 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::graph::Graph;
-use tramline_engine::seams::Hints;
-use tramline_engine::{Ended, Engine, Fault, Start};
+use tramline_engine::seams::ToolHints;
+use tramline_engine::{DriveOutcome, Engine, Fault, RunStart};
 
-/// How long a result is held back for the progress before it.
-const TELL_MAX: Duration = Duration::from_secs(1);
+/// How long a result waits for pending progress messages.
+const PROGRESS_FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// The graph as `tools/list` shows it, with what is known of its effects.
-pub(super) fn describe(graph: &Graph, hints: Option<Hints>) -> Tool {
+/// The graph as `tools/list` shows it, with its annotations if known.
+pub(super) fn describe(graph: &Graph, hints: Option<ToolHints>) -> Tool {
     let workflow = &graph.workflow;
     let input = workflow
         .input_schema
@@ -59,112 +59,127 @@ fn schema(value: &Value) -> JsonObject {
     }
 }
 
-/// Runs the graph for a caller, or goes on with the run that it brings an answer for.
+/// Runs the graph for a caller, or resumes the run that the caller answers.
 pub(super) async fn call(
-    shared: &Shared,
-    (graph, origin): &Served,
+    shared: &SharedState,
+    (graph, origin): &GraphTool,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
-    log: Option<From>,
+    log: Option<MinLevel>,
 ) -> Result<CallToolResponse, ErrorData> {
     let tool = request.name.clone();
     let begun = match &request.request_state {
         Some(sealed) => {
             let responses = request.input_responses.unwrap_or_default();
-            let state = seal::opened(shared.engine.store(), &tool, sealed).await?;
-            Box::pin(pausing::answered(shared, state, &responses, &context)).await
+            let state =
+                request_state::unseal_request(shared.engine.store(), &tool, sealed, &context)
+                    .await?;
+            Box::pin(elicitation::apply_answers(
+                shared, state, &responses, &context,
+            ))
+            .await
         }
         None => {
-            let mut start = Start::new(Arc::clone(graph), toolset::read(request.arguments));
+            let mut start = RunStart::new(Arc::clone(graph), toolset::to_value(request.arguments));
             start.origin = origin.clone();
             start.owner = Caller::of(&context).name;
-            start.upstream = upstream::of(&context);
-            let started = Underway::start(&shared.engine, start).await;
-            started.map(|underway| (underway, Next::GoOn))
+            start.upstream = trace_context::from_request(&context);
+            let started = AwaitedRun::start(&shared.engine, start).await;
+            started.map(|underway| (underway, AfterElicitation::Resume))
         }
     };
     let response = match begun {
-        Ok((underway, Next::GoOn)) => {
-            let wishes = Wishes::new(&context, log);
-            to_the_end(shared, &tool, underway, &context, &wishes).await
+        Ok((underway, AfterElicitation::Resume)) => {
+            let wishes = NotifyOptions::new(&context, log);
+            run_to_reply(shared, &tool, underway, &context, &wishes).await
         }
-        Ok((_, Next::Reply(reply))) => *reply,
-        Err(fault) => reply::fault(&fault, None).into(),
+        Ok((_, AfterElicitation::Reply(reply))) => *reply,
+        Err(fault) => reply::fault_reply(&fault, None).into(),
     };
     Ok(match response {
-        CallToolResponse::Complete(reply) => reply::as_promised(graph, reply).into(),
+        CallToolResponse::Complete(reply) => {
+            reply::without_unpromised_structure(graph, reply).into()
+        }
         unfinished => unfinished,
     })
 }
 
-/// Waits for a run, and asks the caller what it asks, until there is something to reply.
-async fn to_the_end(
-    shared: &Shared,
+/// Waits for a run and asks the caller its questions, until there is a reply.
+async fn run_to_reply(
+    shared: &SharedState,
     tool: &str,
-    mut underway: Underway,
+    mut underway: AwaitedRun,
     context: &RequestContext<RoleServer>,
-    wishes: &Wishes,
+    wishes: &NotifyOptions,
 ) -> CallToolResponse {
-    let patience = if tasks::known(context) {
-        tasks::HAND_OVER_AFTER
+    let patience = if tasks::supports_tasks(context) {
+        tasks::TASK_AFTER
     } else {
         Duration::MAX
     };
     loop {
-        let ending = watch(&shared.engine, &mut underway, context, wishes);
+        let ending = wait_with_progress(&shared.engine, &mut underway, context, wishes);
         let Ok(ended) = tokio::time::timeout(patience, ending).await else {
-            return Box::pin(tasks::hand_over(shared, &underway.run)).await;
+            return Box::pin(tasks::create_task(shared, &underway.run)).await;
         };
         let (graph, run) = (&underway.graph, &underway.run);
         let reply = match ended {
-            Ok(Ended::Finished(outcome)) => reply::outcome(graph, run, &outcome),
-            Ok(Ended::Paused(pauses)) => {
-                match Box::pin(pausing::ask(shared, tool, &underway, &pauses, context)).await {
-                    Next::GoOn => continue,
-                    Next::Reply(reply) => return *reply,
+            Ok(DriveOutcome::Finished(outcome)) => reply::outcome_reply(graph, run, &outcome),
+            Ok(DriveOutcome::Paused(pauses)) => {
+                match Box::pin(elicitation::ask_or_reply(
+                    shared, tool, &underway, &pauses, context,
+                ))
+                .await
+                {
+                    AfterElicitation::Resume => continue,
+                    AfterElicitation::Reply(reply) => return *reply,
                 }
             }
-            Ok(Ended::Stopped) => {
-                reply::fault(&Fault::Refused("the server is stopping".into()), Some(run))
+            Ok(DriveOutcome::Stopped) => {
+                reply::fault_reply(&Fault::Rejected("the server is stopping".into()), Some(run))
             }
-            Err(fault) => reply::fault(&fault, Some(run)),
+            Err(fault) => reply::fault_reply(&fault, Some(run)),
         };
         return reply.into();
     }
 }
 
-/// Waits until a run ends or pauses, with progress while it lasts.
-pub(super) async fn watch(
+/// Waits until a run ends or pauses, and sends progress.
+pub(super) async fn wait_with_progress(
     engine: &Engine,
-    underway: &mut Underway,
+    underway: &mut AwaitedRun,
     context: &RequestContext<RoleServer>,
-    wishes: &Wishes,
-) -> Result<Ended, Fault> {
-    let mut teller = Teller::new(engine, underway, &context.peer, wishes);
-    let (run, cancelled) = (underway.run.clone(), underway.cancelled);
+    wishes: &NotifyOptions,
+) -> Result<DriveOutcome, Fault> {
+    let mut teller = ProgressReporter::new(engine, underway, &context.peer, wishes);
+    let (run, cancelled) = (underway.run.clone(), underway.on_cancel);
     let ended = {
-        let mut ending = pin!(underway.ended(engine));
+        let mut ending = pin!(underway.wait(engine));
         loop {
             tokio::select! {
                 biased;
                 ended = &mut ending => break ended,
                 () = context.ct.cancelled() => match cancelled {
-                    Cancelled::Ends => {
-                        Box::pin(underway::end(engine, &run)).await;
+                    OnCancel::Abort => {
+                        Box::pin(run_wait::abort_cancelled(engine, &run)).await;
                         break ending.await;
                     }
-                    Cancelled::GoesOn => return Ok(Ended::Stopped),
+                    OnCancel::Continue => return Ok(DriveOutcome::Stopped),
                 },
-                tick = Teller::tick(&mut teller) => {
-                    Box::pin(Teller::tell(&mut teller, tick)).await;
+                tick = ProgressReporter::next_tick(&mut teller) => {
+                    Box::pin(ProgressReporter::report(&mut teller, tick)).await;
                 }
             }
         }
     };
     if let Some(teller) = teller {
-        // What happened is told before how it ended; a caller that does not listen is not waited for.
-        let told = Box::pin(tokio::time::timeout(TELL_MAX, teller.rest(&ended))).await;
-        underway.told = told.unwrap_or(underway.told);
+        // Progress is sent before the result; a caller that does not read is not waited for.
+        let told = Box::pin(tokio::time::timeout(
+            PROGRESS_FLUSH_MAX,
+            teller.finish(&ended),
+        ))
+        .await;
+        underway.reported = told.unwrap_or(underway.reported);
     }
     ended
 }

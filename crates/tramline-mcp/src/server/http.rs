@@ -1,18 +1,20 @@
-//! Streamable HTTP: loopback unless told otherwise, foreign origins refused, a token beyond it.
+//! Streamable HTTP server: binds to loopback by default, rejects foreign origins, and requires a token beyond
+//! loopback.
 
+mod access;
 mod activity;
 mod body;
 mod connections;
-mod direct;
-mod door;
-mod front;
+mod dispatch;
 mod limits;
 mod malformed;
-mod place;
+mod origin;
 mod sessions;
+mod stateless;
 
 use super::Server;
-use super::connection::Connection;
+use super::connection::ClientConnection;
+use access::AccessControl;
 use axum::Router;
 use axum::body::Body;
 use axum::http::StatusCode;
@@ -20,56 +22,54 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::get;
-use connections::Connections;
-use direct::{Direct, MESSAGE_BYTES_MAX};
-use door::Door;
-use front::Front;
+use connections::HttpConnections;
+use dispatch::Dispatch;
 pub use limits::HttpLimits;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use sessions::Sessions;
+use sessions::HttpSessions;
+use stateless::{MESSAGE_BYTES_MAX, StatelessHandler};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tramline_core::Str;
 
-/// Shorter tokens are refused where others can try them out, in bytes.
+/// Minimum length of a token beyond loopback, in bytes: shorter ones can be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
 
-/// How much randomness is in the studio's key, in bytes: nobody guesses it.
+/// Randomness in the studio key, in bytes: enough that it cannot be guessed.
 const STUDIO_KEY_BYTES: usize = 32;
 
-/// How to serve over HTTP.
+/// HTTP server settings.
 #[derive(Clone, Debug)]
-pub struct Http {
-    /// Where to listen.
+pub struct HttpOptions {
+    /// Address to listen on.
     pub address: SocketAddr,
-    /// What callers must show as `Authorization: Bearer …`. They are taken for the owner of what
-    /// is started on this machine.
+    /// Token that callers send as `Authorization: Bearer …`. They count as the owner of runs started on this
+    /// machine.
     pub token: Option<String>,
-    /// What named callers must show: each sees only what it started itself.
-    pub named: Vec<Named>,
-    /// What the studio shows that the operator has opened: whoever shows it is a person who may
-    /// answer everything.
-    pub studio: Option<String>,
-    /// Whether a token or the studio's key is needed on loopback too, where it would not be.
-    pub closed: bool,
-    /// How much clients may hold, and for how long.
+    /// Tokens of named callers: each sees only its own runs.
+    pub named_tokens: Vec<NamedToken>,
+    /// Key of the operator's studio. Its holder is a person who may answer everything.
+    pub studio_key: Option<String>,
+    /// Requires a token or the studio key on loopback too.
+    pub requires_token: bool,
+    /// Limits on connections, sizes and times.
     pub limits: HttpLimits,
 }
 
-/// A caller with a name.
+/// A named caller.
 #[derive(Clone)]
-pub struct Named {
-    /// The name that journals and the audit show.
+pub struct NamedToken {
+    /// The name shown in journals and the audit log.
     pub name: Str,
-    /// What it shows.
+    /// Its bearer token.
     pub token: String,
-    /// Whether it answers what the operator demands, in the runs of every caller.
+    /// Whether it may answer approvals required by the operator, in the runs of every caller.
     pub approver: bool,
 }
 
-impl std::fmt::Debug for Named {
+impl std::fmt::Debug for NamedToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Named")
             .field("name", &self.name)
@@ -77,39 +77,39 @@ impl std::fmt::Debug for Named {
     }
 }
 
-impl Http {
-    /// At this address, without tokens.
+impl HttpOptions {
+    /// Settings for this address, without tokens.
     pub fn at(address: SocketAddr) -> Self {
         Self {
             address,
             token: None,
-            named: Vec::new(),
-            studio: None,
-            closed: false,
+            named_tokens: Vec::new(),
+            studio_key: None,
+            requires_token: false,
             limits: HttpLimits::default(),
         }
     }
 
-    /// The same with a key for the operator's studio, made for this process. Nobody gets it but who
-    /// reads what the process prints.
+    /// Adds a random key for the operator's studio, valid for this process. Only a reader of the process output
+    /// gets it.
     pub fn with_studio_key(mut self) -> Result<Self, HttpFault> {
         let mut key = [0_u8; STUDIO_KEY_BYTES];
         getrandom::fill(&mut key).map_err(|error| HttpFault::NoKey(error.to_string()))?;
-        self.studio = Some(key.iter().map(|byte| format!("{byte:02x}")).collect());
+        self.studio_key = Some(key.iter().map(|byte| format!("{byte:02x}")).collect());
         Ok(self)
     }
 
     /// Whether requests need no token.
     fn is_open(&self) -> bool {
-        !self.closed && !self.has_tokens()
+        !self.requires_token && !self.has_tokens()
     }
 
     fn has_tokens(&self) -> bool {
-        self.token.is_some() || !self.named.is_empty()
+        self.token.is_some() || !self.named_tokens.is_empty()
     }
 
-    /// The same with a token that is nothing but space, as an unset variable gives it, taken for none.
-    /// Space around a token is not part of it: no header can carry it.
+    /// Drops a blank token, as an unset variable gives it. Surrounding whitespace is not part of a token: no
+    /// header can carry it.
     fn without_blank_token(mut self) -> Self {
         let token = self.token.take();
         let trimmed = token.map(|token| token.trim().to_owned());
@@ -117,9 +117,9 @@ impl Http {
         self
     }
 
-    /// Refuses tokens that no header can carry, and beyond loopback those that others could guess.
+    /// Rejects tokens that a header cannot carry and, beyond loopback, tokens that can be guessed.
     fn check(&self) -> Result<(), HttpFault> {
-        let named = self.named.iter();
+        let named = self.named_tokens.iter();
         let named = named.map(|one| (format!("the token of `{}`", one.name), &one.token));
         let own = self
             .token
@@ -128,10 +128,10 @@ impl Http {
         let is_local = self.address.ip().is_loopback();
         for (which, token) in own.chain(named) {
             if token.trim().is_empty() || !token.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-                return Err(HttpFault::Unshowable(which));
+                return Err(HttpFault::InvalidToken(which));
             }
             if !is_local && token.len() < TOKEN_BYTES_MIN {
-                return Err(HttpFault::Short {
+                return Err(HttpFault::TokenTooShort {
                     which,
                     address: self.address,
                 });
@@ -139,7 +139,7 @@ impl Http {
         }
         match is_local || self.has_tokens() {
             true => Ok(()),
-            false => Err(HttpFault::Open(self.address)),
+            false => Err(HttpFault::TokenRequired(self.address)),
         }
     }
 }
@@ -147,131 +147,140 @@ impl Http {
 /// Why HTTP cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpFault {
-    /// Beyond loopback without a token.
+    /// Not loopback, and no token.
     #[error(
-        "{0} can be reached by others, so it needs a token: set TRAMLINE_TOKEN, name a --token-file, or listen on 127.0.0.1"
+        "{0} is reachable from other machines, so it needs a token: set TRAMLINE_TOKEN, pass \
+         --token-file, or use 127.0.0.1"
     )]
-    Open(SocketAddr),
-    /// Beyond loopback with a token that can be guessed.
+    TokenRequired(SocketAddr),
+    /// Not loopback, and a token that is too short.
     #[error(
-        "{address} can be reached by others, and {which} has fewer than {TOKEN_BYTES_MIN} bytes: take a longer one, such as `openssl rand -hex 32` prints"
+        "{address} is reachable from other machines, and {which} has fewer than \
+         {TOKEN_BYTES_MIN} bytes: use the output of `openssl rand -hex 32`"
     )]
-    Short {
+    TokenTooShort {
         /// Which token.
         which: String,
-        /// Where it would be served.
+        /// The address to listen on.
         address: SocketAddr,
     },
-    /// A token that no header can carry.
-    #[error("{0} is blank or has characters that a header cannot carry: use letters and digits")]
-    Unshowable(String),
-    /// There is no randomness for a key.
-    #[error("the system gives no random bytes for the studio's key: {0}")]
+    /// A token that a header cannot carry.
+    #[error(
+        "{0} is blank or has characters that are not allowed in a header: use letters and digits"
+    )]
+    InvalidToken(String),
+    /// No randomness for the studio key.
+    #[error("cannot get random bytes for the studio key: {0}")]
     NoKey(String),
-    /// The address cannot be had.
-    #[error("{address} cannot be listened on: {error}")]
-    Taken {
-        /// Which one.
+    /// The address is not available.
+    #[error("cannot listen on {address}: {error}")]
+    AddressUnavailable {
+        /// The address.
         address: SocketAddr,
         /// Why.
         error: std::io::Error,
     },
 }
 
-/// Routes that are served beside MCP.
+/// Routes served besides MCP.
 #[derive(Debug, Default)]
-pub struct Beside {
-    /// Those that need a token where one is needed; requests carry whose runs they may see.
+pub struct ExtraRoutes {
+    /// Routes that require a token if one is configured; requests carry the caller.
     pub guarded: Router,
-    /// Those that need none; on loopback they too are asked for by this machine's own names only.
+    /// Routes without a token; on loopback they still require a local host name.
     pub open: Router,
 }
 
-/// A listener with its server, ready to go.
-pub struct Listening {
-    /// The address that was given, its port filled in.
+/// A bound listener with its server.
+pub struct HttpListener {
+    /// The bound address, with the actual port.
     pub address: SocketAddr,
     listener: TcpListener,
-    connections: Arc<Connections>,
+    connections: Arc<HttpConnections>,
 }
 
 impl Server {
-    /// Begins to listen; [`Listening::serve`] answers.
-    pub async fn listen(self, http: Http, stop: CancellationToken) -> Result<Listening, HttpFault> {
-        self.listen_beside(http, Beside::default(), stop).await
+    /// Binds the listener; [`Listening::serve`] answers requests.
+    pub async fn listen(
+        self,
+        http: HttpOptions,
+        stop: CancellationToken,
+    ) -> Result<HttpListener, HttpFault> {
+        self.listen_with_routes(http, ExtraRoutes::default(), stop)
+            .await
     }
 
-    /// The same with other routes beside the server's.
-    pub async fn listen_beside(
+    /// Like [`Server::listen`], with additional routes.
+    pub async fn listen_with_routes(
         self,
-        http: Http,
-        beside: Beside,
+        http: HttpOptions,
+        beside: ExtraRoutes,
         stop: CancellationToken,
-    ) -> Result<Listening, HttpFault> {
+    ) -> Result<HttpListener, HttpFault> {
         let http = http.without_blank_token();
         http.check()?;
-        let taken = |error| HttpFault::Taken {
+        let taken = |error| HttpFault::AddressUnavailable {
             address: http.address,
             error,
         };
         let listener = TcpListener::bind(http.address).await.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         let limits = http.limits.clone();
-        let sessions = Arc::new(Sessions::new(&limits));
+        let sessions = Arc::new(HttpSessions::new(&limits));
         let shared = Arc::clone(&self.0);
         let library = self.service(Arc::clone(&sessions), &stop);
-        let direct = Direct::new(shared, library, sessions, stop.clone());
-        let door = Arc::new(Door::new(http));
-        let front = Front {
+        let direct = StatelessHandler::new(shared, library, sessions, stop.clone());
+        let door = Arc::new(AccessControl::new(http));
+        let front = Dispatch {
             routes: routes(beside, &door),
-            door,
-            direct: Arc::new(direct),
+            access: door,
+            stateless: Arc::new(direct),
         };
-        Ok(Listening {
+        Ok(HttpListener {
             address,
             listener,
-            connections: Connections::new(front, limits, stop),
+            connections: HttpConnections::new(front, limits, stop),
         })
     }
 
     fn service(
         self,
-        sessions: Arc<Sessions>,
+        sessions: Arc<HttpSessions>,
         stop: &CancellationToken,
-    ) -> StreamableHttpService<Connection, Sessions> {
+    ) -> StreamableHttpService<ClientConnection, HttpSessions> {
         let config = StreamableHttpServerConfig::default()
             .with_cancellation_token(stop.child_token())
-            // The door has looked at host and origin, for this path as for every other.
+            // `Door` has already checked host and origin, for this path as for every other.
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_max_request_body_bytes(MESSAGE_BYTES_MAX)
-            // An answer that nothing goes before needs no stream.
+            // An answer without earlier notifications needs no stream.
             .with_json_response(true);
         StreamableHttpService::new(move || Ok(self.connection()), sessions, config)
     }
 }
 
-/// What is served beside MCP: each route behind the door.
-fn routes(beside: Beside, door: &Arc<Door>) -> Router {
-    let guarded = from_fn_with_state(Arc::clone(door), door::guarded);
-    let open = from_fn_with_state(Arc::clone(door), door::open);
-    // It says that we live, and nothing else.
+/// The additional routes, each behind `Door`.
+fn routes(beside: ExtraRoutes, door: &Arc<AccessControl>) -> Router {
+    let guarded = from_fn_with_state(Arc::clone(door), access::require_token);
+    let open = from_fn_with_state(Arc::clone(door), access::allow_open);
+    // Reports only that the process is alive.
     let alive = Router::new().route("/healthz", get(async || "ok\n"));
     let unknown = async || StatusCode::NOT_FOUND;
     let free = alive.merge(beside.open).fallback(unknown).layer(open);
     beside.guarded.layer(guarded).merge(free)
 }
 
-impl Listening {
-    /// Answers until the server stops, and then no longer than requests under way may take.
+impl HttpListener {
+    /// Serves until the server stops, then waits a limited time for running requests.
     pub async fn serve(self) -> std::io::Result<()> {
         self.connections.serve(self.listener).await;
         Ok(())
     }
 }
 
-/// A reply of JSON.
-fn json(status: StatusCode, told: &serde_json::Value) -> Response {
+/// A JSON response.
+fn json_response(status: StatusCode, told: &serde_json::Value) -> Response {
     let mut response = Response::new(Body::from(told.to_string()));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");

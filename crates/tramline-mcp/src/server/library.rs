@@ -1,83 +1,83 @@
-//! The library toolset: workflows found, tried, checked, run and saved by agents.
+//! The library toolset: agents find, test, check, run and save workflows.
 //!
-//! A document that an agent brings may use the servers that are configured here and no others:
-//! what is started on this machine is the operator's to say.
+//! A document from an agent may only use the servers that are configured here: the operator decides what is
+//! started on this machine.
 
-use super::codes::Code;
+use super::error_codes::ReplyCode;
 use super::reply;
-use super::toolset::{ACTS, LOOKS, Means, Own, plain};
+use super::toolset::{CallContext, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation};
 use rmcp::model::CallToolResult;
-use tramline_core::schema::Faults;
+use tramline_core::schema::SchemaErrors;
 use tramline_core::{Map, Str, Value};
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 
-mod bring;
+mod argument_help;
 mod describe;
 mod discover;
-mod execute;
-mod fields;
+mod registry_run;
 mod run;
 mod save;
 mod settings;
-mod trace;
-mod trial;
-mod validate;
+mod source;
+mod trace_read;
+mod workflow_execute;
+mod workflow_validate;
 
-pub(super) use bring::{check_calls, told};
+pub(super) use source::{check_calls, check_known_calls, flaws_value};
 
-/// Of a tool that adds to what we keep and takes nothing away.
-const KEEPS: Hints = Hints {
+/// Hints of a tool that adds to our store and removes nothing.
+const ADDS_TO_STORE: ToolHints = ToolHints {
     read_only: Some(false),
     destructive: Some(false),
     idempotent: Some(true),
     open_world: Some(false),
 };
 
-/// Of a tool that changes what we keep, and nothing else.
-const SETS: Hints = Hints {
+/// Hints of a tool that changes our store and nothing else.
+const CHANGES_STORE: ToolHints = ToolHints {
     read_only: Some(false),
     destructive: Some(true),
     idempotent: Some(true),
     open_world: Some(false),
 };
 
-/// The tools of this front end.
-pub(super) const TOOLS: &[Own] = &[
-    Own {
+/// The tools of this toolset.
+pub(super) const TOOLS: &[ToolDef] = &[
+    ToolDef {
         name: "workflow_discover",
         title: "Find a workflow",
-        description: "Finds saved workflows for a task. Call it first. Gives matches with confidence \
-                      (0.95 and up: run it as it is), reasons, inputs and outputs.",
-        input: r#"{
+        description: "Finds saved workflows for a task. Call it first. Returns matches with confidence \
+                      (0.95 and up: run it unchanged), reasons, inputs and outputs.",
+        input_schema: r#"{
             "type": "object",
             "properties": { "query": { "type": "string", "description": "The task" } },
             "required": ["query"],
             "additionalProperties": false
         }"#,
-        hints: LOOKS,
-        answer: |means, arguments| plain(discover::workflows(means, arguments)),
+        hints: READS_ONLY,
+        call: |means, arguments| without_elicitation(discover::workflow_discover(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "registry_discover",
         title: "Find nodes",
-        description: "Finds nodes (tools, built-ins, workflows) to build a workflow from. Gives each \
-                      node_type with its whole interface.",
-        input: r#"{
+        description: "Finds nodes (tools, built-ins, workflows) to build a workflow from. Returns each \
+                      node_type with its full interface.",
+        input_schema: r#"{
             "type": "object",
-            "properties": { "task": { "type": "string", "description": "What is to be built" } },
+            "properties": { "task": { "type": "string", "description": "What to build" } },
             "required": ["task"],
             "additionalProperties": false
         }"#,
-        hints: LOOKS,
-        answer: |means, arguments| plain(discover::nodes(means, arguments)),
+        hints: READS_ONLY,
+        call: |means, arguments| without_elicitation(discover::registry_discover(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "registry_run",
-        title: "Try a node",
+        title: "Run a node",
         description: "Runs one node by itself: server:tool, mcp-server-tool, a built-in or a workflow. \
-                      Gives its real output and every path in it with type and example. Use it before \
-                      you refer to a node's output.",
-        input: r#"{
+                      Returns its actual output and every path in it with type and example. Use it \
+                      before you refer to a node's output.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "node_type": { "type": "string" },
@@ -86,33 +86,33 @@ pub(super) const TOOLS: &[Own] = &[
             "required": ["node_type"],
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| plain(trial::answer(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| without_elicitation(registry_run::call(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "workflow_execute",
         title: "Run a workflow",
-        description: "Runs a workflow once. Gives its outputs, or where it failed, why and what to \
-                      change. trace_path is the run.",
-        input: r#"{
+        description: "Runs a workflow once. Returns its outputs, or where it failed, why and what to \
+                      change. trace_path names the run for trace_read.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "workflow": { "type": ["string", "object"], "description": "Name, path or document" },
                 "parameters": { "type": "object", "default": {} },
-                "tool": { "type": "string", "description": "Which one, where a document has several" }
+                "tool": { "type": "string", "description": "Which one, if the document has several" }
             },
             "required": ["workflow"],
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| plain(execute::answer(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| without_elicitation(workflow_execute::call(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "workflow_validate",
         title: "Check a workflow",
-        description: "Checks a workflow without running it. Gives valid, and every error at once with \
-                      line, column and what to write instead.",
-        input: r#"{
+        description: "Checks a workflow without running it. Returns valid, and all errors with \
+                      line, column and suggested fix.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "workflow": {
@@ -123,87 +123,87 @@ pub(super) const TOOLS: &[Own] = &[
             "required": ["workflow"],
             "additionalProperties": false
         }"#,
-        hints: LOOKS,
-        answer: |means, arguments| plain(validate::answer(means, arguments)),
+        hints: READS_ONLY,
+        call: |means, arguments| without_elicitation(workflow_validate::call(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "workflow_save",
         title: "Save a workflow",
-        description: "Saves a workflow that works, so that it is found and called by name. Another \
-                      one of that name stays unless force makes this its next version.",
-        input: r#"{
+        description: "Saves a tested workflow so that it can be found and called by name. If the name \
+                      is taken, fails unless force saves it as the next version.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "workflow_file": { "type": ["string", "object"], "description": "Path or document" },
                 "name": { "type": "string", "description": "lowercase-with-hyphens, at most 50" },
-                "description": { "type": "string", "description": "What it does: it is found by this" },
-                "tool": { "type": "string", "description": "Which one, where a document has several" },
+                "description": { "type": "string", "description": "What it does; used by search" },
+                "tool": { "type": "string", "description": "Which one, if the document has several" },
                 "force": { "type": "boolean", "default": false },
                 "allow_recursion": { "type": "boolean", "default": false, "description": "It may call itself" }
             },
             "required": ["workflow_file", "name", "description"],
             "additionalProperties": false
         }"#,
-        hints: KEEPS,
-        answer: |means, arguments| plain(save::answer(means, arguments)),
+        hints: ADDS_TO_STORE,
+        call: |means, arguments| without_elicitation(save::workflow_save(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "registry_describe",
         title: "Describe nodes",
-        description: "Gives the whole interface of nodes that you know by node_type.",
-        input: r#"{
+        description: "Returns the full interface of nodes by node_type.",
+        input_schema: r#"{
             "type": "object",
             "properties": { "nodes": { "type": "array", "items": { "type": "string" } } },
             "required": ["nodes"],
             "additionalProperties": false
         }"#,
-        hints: LOOKS,
-        answer: |means, arguments| plain(describe::nodes(means, arguments)),
+        hints: READS_ONLY,
+        call: |means, arguments| without_elicitation(describe::registry_describe(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "registry_search",
         title: "Search nodes",
-        description: "Lists nodes whose node_type or description has a text, or fits a pattern with *.",
-        input: r#"{
+        description: "Lists nodes whose node_type or description contains a text or matches a pattern with *.",
+        input_schema: r#"{
             "type": "object",
             "properties": { "pattern": { "type": "string" } },
             "required": ["pattern"],
             "additionalProperties": false
         }"#,
-        hints: LOOKS,
-        answer: |means, arguments| plain(describe::search(means, arguments)),
+        hints: READS_ONLY,
+        call: |means, arguments| without_elicitation(describe::registry_search(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "workflow_list",
         title: "List workflows",
-        description: "Lists saved workflows with inputs, version and use.",
-        input: r#"{
+        description: "Lists saved workflows with inputs, version and usage.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
-                "filter": { "type": "string", "description": "Words of name or description" }
+                "filter": { "type": "string", "description": "Words in name or description" }
             },
             "additionalProperties": false
         }"#,
-        hints: LOOKS,
-        answer: |means, arguments| plain(save::list(means, arguments)),
+        hints: READS_ONLY,
+        call: |means, arguments| without_elicitation(save::workflow_list(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "registry_list",
         title: "List all nodes",
-        description: "Lists every node_type with a short description: possibly hundreds. Rather use \
+        description: "Lists every node_type with a short description, possibly hundreds. Prefer \
                       registry_discover.",
-        input: r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
-        hints: LOOKS,
-        answer: |means, _| plain(describe::all(means)),
+        input_schema: r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+        hints: READS_ONLY,
+        call: |means, _| without_elicitation(describe::registry_list(means)),
     },
-    Own {
+    ToolDef {
         name: "settings_set",
         title: "Set a setting",
-        description: "Sets a key or credential that workflows and servers name as \
-                      ${settings.KEY}. It is a secret unless secret is false: kept encrypted and \
+        description: "Sets a key or credential that workflows and servers use as \
+                      ${settings.KEY}. It is a secret unless secret is false: stored encrypted and \
                       never shown again. A secret needs 12 bytes or more and no words, like an \
-                      API key. What the operator has set cannot be changed.",
-        input: r#"{
+                      API key. Settings of the operator cannot be changed.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "key": { "type": "string" },
@@ -213,44 +213,46 @@ pub(super) const TOOLS: &[Own] = &[
             "required": ["key", "value"],
             "additionalProperties": false
         }"#,
-        hints: SETS,
-        answer: |means, arguments| plain(settings::set(means, arguments)),
+        hints: CHANGES_STORE,
+        call: |means, arguments| without_elicitation(settings::settings_set(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "settings_get",
-        title: "Look at a setting",
-        description: "Tells whether a setting is there, and what names it. Values of secrets are not \
-                      shown: name them as ${settings.KEY} where they are needed.",
-        input: r#"{
+        title: "Get a setting",
+        description: "Returns whether a setting exists and what uses it. Secret values are not \
+                      shown: use ${settings.KEY} where you need them.",
+        input_schema: r#"{
             "type": "object",
             "properties": { "key": { "type": "string" } },
             "required": ["key"],
             "additionalProperties": false
         }"#,
-        hints: LOOKS,
-        answer: |means, arguments| plain(settings::get(means, arguments)),
+        hints: READS_ONLY,
+        call: |means, arguments| without_elicitation(settings::settings_get(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "trace_read",
         title: "Read a trace",
-        description: "Reads what a run did, step by step: its id, the trace_path of a reply, latest, \
-                      or the path of a trace that was written into a file. Gives up to limit steps \
-                      from from_step on.",
-        input: r#"{
+        description: "Reads a run step by step, by run id, the trace_path of a reply, latest, or the \
+                      path of a saved trace file. Returns up to limit steps starting at from_step.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
-                "trace_file": { "type": "string", "default": "latest", "description": "Run, trace_path, path or latest" },
+                "trace_file": {
+                    "type": "string", "default": "latest",
+                    "description": "Run id, trace_path, path or latest"
+                },
                 "from_step": { "type": "integer", "minimum": 1, "default": 1 },
                 "limit": { "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 }
             },
             "additionalProperties": false
         }"#,
-        hints: LOOKS,
-        answer: |means, arguments| plain(trace::read(means, arguments)),
+        hints: READS_ONLY,
+        call: |means, arguments| without_elicitation(trace_read::call(means, arguments)),
     },
 ];
 
-/// What was asked for, in the shape of this toolset.
+/// A success reply of this toolset.
 fn success(data: Value, trace: Option<&str>) -> CallToolResult {
     let mut told = Map::new();
     told.insert("success", true.into());
@@ -261,18 +263,18 @@ fn success(data: Value, trace: Option<&str>) -> CallToolResult {
     reply::success(&told.into())
 }
 
-/// What went wrong, in the shape of this toolset.
-struct Wrong {
-    /// Of which kind: `validation`, `not_found`, `execution`.
+/// An error reply of this toolset.
+struct LibraryReplyError {
+    /// Kind of error: `validation`, `not_found`, `execution`, `forbidden`.
     kind: &'static str,
     message: String,
     details: Value,
     suggestions: Vec<String>,
-    /// The run in which it did.
+    /// The run that failed.
     trace: Option<String>,
 }
 
-impl Wrong {
+impl LibraryReplyError {
     fn new(kind: &'static str, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -288,14 +290,14 @@ impl Wrong {
         self
     }
 
-    /// What goes under `error`.
-    fn error(&self) -> Value {
+    /// The `error` field.
+    fn error_value(&self) -> Value {
         let mut error = Map::new();
         error.insert("type", self.kind.into());
         let code = match self.kind {
-            "not_found" => Code::NotFound,
-            "execution" => Code::Internal,
-            _ => Code::InvalidParams,
+            "not_found" => ReplyCode::NotFound,
+            "execution" => ReplyCode::Internal,
+            _ => ReplyCode::InvalidParams,
         };
         error.insert("code", code.number().into());
         error.insert("message", self.message.as_str().into());
@@ -312,7 +314,7 @@ impl Wrong {
     fn into_reply(self) -> CallToolResult {
         let mut told = Map::new();
         told.insert("success", false.into());
-        told.insert("error", self.error());
+        told.insert("error", self.error_value());
         if let Some(trace) = self.trace {
             told.insert("trace_path", trace_path(&trace).into());
         }
@@ -322,7 +324,7 @@ impl Wrong {
     }
 }
 
-/// Where a run's trace is to be had: a handle, since nothing is written unasked.
+/// Handle of a run's trace. It is not a file: traces are written only on request.
 fn trace_path(run: &str) -> String {
     match run.parse() {
         Ok(run) => tramline_core::trace::handle(&run),
@@ -330,43 +332,48 @@ fn trace_path(run: &str) -> String {
     }
 }
 
-/// Answers with what was made, or with what went wrong.
-fn made(made: Result<CallToolResult, Wrong>) -> CallToolResult {
-    made.unwrap_or_else(Wrong::into_reply)
+/// The reply for a result or an error.
+fn reply_or_error(made: Result<CallToolResult, LibraryReplyError>) -> CallToolResult {
+    made.unwrap_or_else(LibraryReplyError::into_reply)
 }
 
-/// The workflow that the arguments bring.
-fn workflow(arguments: &Value) -> &Value {
+/// The `workflow` argument.
+fn workflow_argument(arguments: &Value) -> &Value {
     static NOTHING: Value = Value::Null;
     arguments.get("workflow").unwrap_or(&NOTHING)
 }
 
-/// Whom to ask.
-type With<'a> = &'a Means;
+/// Call context of this toolset.
+type ContextRef<'a> = &'a CallContext;
 
-/// Arguments that do not fit, told in the shape of this toolset; nothing for other tools.
-pub(super) fn misread(tool: &str, arguments: &Value, faults: &Faults) -> Option<CallToolResult> {
+/// The reply for invalid arguments of a tool of this toolset; `None` for other tools.
+pub(super) fn invalid_arguments(
+    tool: &str,
+    arguments: &Value,
+    faults: &SchemaErrors,
+) -> Option<CallToolResult> {
     let own = TOOLS.iter().find(|own| own.name == tool)?;
-    let schema = Value::from_json(own.input).unwrap_or_default();
-    let mut wrong = Wrong::new("validation", reply::misread(tool, faults));
-    wrong.suggestions = fields::mending(&schema, arguments);
+    let schema = Value::from_json(own.input_schema).unwrap_or_default();
+    let mut wrong =
+        LibraryReplyError::new("validation", reply::invalid_arguments_message(tool, faults));
+    wrong.suggestions = argument_help::suggest_fixes(&schema, arguments);
     Some(wrong.into_reply())
 }
 
-/// A text among the arguments.
-fn text<'a>(arguments: &'a Value, key: &str) -> &'a str {
+/// A string argument, or an empty string.
+fn text_argument<'a>(arguments: &'a Value, key: &str) -> &'a str {
     arguments
         .get(key)
         .and_then(Value::as_str)
         .unwrap_or_default()
 }
 
-/// Whose wishes are whose: the caller's name, or nobody's.
-fn caller_key(means: &Means) -> Str {
+/// Key for usage statistics: the caller's name, or empty.
+fn caller_key(means: &CallContext) -> Str {
     means.caller().name.unwrap_or_default()
 }
 
-/// What the store, or something under it, could not do.
-fn fault(error: &impl std::fmt::Display) -> Wrong {
-    Wrong::new("execution", error.to_string())
+/// An error of the store or a layer below.
+fn store_error(error: &impl std::fmt::Display) -> LibraryReplyError {
+    LibraryReplyError::new("execution", error.to_string())
 }

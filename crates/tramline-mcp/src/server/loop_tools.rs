@@ -1,63 +1,68 @@
-//! The loop toolset: a message in, a plan made and done, its results out.
+//! The loop toolset: plans tool calls for a message, runs them, and returns the results.
 
-use super::codes::Code;
 use super::control;
-use super::pausing::{self, Next};
+use super::elicitation::{self, AfterElicitation};
+use super::error_codes::ReplyCode;
 use super::reply;
-use super::toolset::{ACTS, Means, Own};
-use super::underway::Underway;
+use super::run_wait::AwaitedRun;
+use super::toolset::{CallContext, RUNS_TOOLS, ToolDef};
 use rmcp::model::{CallToolResponse, CallToolResult};
-use tramline_core::ids::{BadId, RunId};
+use tramline_core::ids::{InvalidId, RunId};
 use tramline_core::{Map, Value};
 use tramline_engine::Fault;
-use tramline_engine::loop_runner::{Asked, LoopRunner, Request, Response, Standing, Terms};
+use tramline_engine::loop_runner::{
+    CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, PendingPlan,
+};
 
-/// The tools of this front end.
-pub(super) const TOOLS: &[Own] = &[
-    Own {
+/// The tools of this toolset.
+pub(super) const TOOLS: &[ToolDef] = &[
+    ToolDef {
         name: "run_loop",
-        title: "Plan and do",
-        description: "Plans tool calls for the last message and runs them. Gives success, status and \
+        title: "Plan and run",
+        description: "Plans tool calls for the last message and runs them. Returns success, status and \
                       data {context, intermediateResults, plan, semanticMatches, summaryMessage}. \
-                      Without a model only what surely just reads runs at once; status plan_request: \
-                      make the plan yourself, or a new one after a step failed, and give it to \
-                      submit_plan. status paused: a person must answer; then call \
-                      again with runId alone.",
-        input: r#"{
+                      Without a model, only plans that certainly just read run at once. status \
+                      plan_request: write the plan yourself, or a new one after a failed step, and \
+                      pass it to submit_plan. status paused: a person must answer; then call again \
+                      with runId only.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "mode": { "type": "string", "maxLength": 256, "description": "analyst, candidate, hiring, general" },
-                "sessionId": { "type": "string", "maxLength": 256, "description": "Its messages are remembered" },
+                "sessionId": { "type": "string", "maxLength": 256, "description": "Remembers its messages" },
                 "messages": { "type": "array", "items": { "type": "object", "properties": {
                     "role": { "type": "string" }, "content": { "type": "string" } }, "required": ["content"] } },
                 "context": { "type": "object" },
                 "plannerRecommendations": { "type": "array" },
                 "availableTools": { "type": "array", "description": "server:tool, or server:*" },
-                "plan": { "description": "[{tool, args, id?}] to run as it is; args may use $OUTPUT[id].path" },
+                "plan": { "description": "[{tool, args, id?}] to run unchanged; args may use $OUTPUT[id].path" },
                 "on_error": { "enum": ["continue", "stop", "replan"], "default": "replan" },
-                "strict": { "type": "boolean", "description": "Refuse a plan with anything wrong" },
+                "strict": { "type": "boolean", "description": "Reject a plan with any problem" },
                 "budget": { "type": "object", "description": "calls, active_ms, bytes, tokens" },
-                "save_as": { "type": "string", "maxLength": 256, "description": "Saves the plan as a workflow once it is done" },
-                "runId": { "type": "string", "description": "How an earlier loop stands" }
+                "save_as": {
+                    "type": "string", "maxLength": 256,
+                    "description": "Saves the plan as a workflow if it succeeds"
+                },
+                "runId": { "type": "string", "description": "Returns the status of an earlier loop" }
             },
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| Box::pin(run(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| Box::pin(run_loop(means, arguments)),
     },
     SUBMIT_PLAN,
 ];
 
-/// The tool that takes the plans that other tools ask for. It is part of every toolset that asks.
-pub(super) const SUBMIT_PLAN: Own = Own {
+/// The tool that receives requested plans. It is part of every toolset that requests plans.
+pub(super) const SUBMIT_PLAN: ToolDef = ToolDef {
     name: "submit_plan",
-    title: "Give a plan",
-    description: "Gives the plan that a reply asked for under plan_request, by its handle: the plan runs \
-                  as if you had given it to that tool, with the same config, budget and session, and the \
-                  reply has that tool's shape. Steps {tool, args, id?} run one after the other; with \
-                  depends_on in any of them, as that says. What is wrong with a plan is told all at once; \
-                  repair it and give it again.",
-    input: r#"{
+    title: "Submit a plan",
+    description: "Submits the plan that a reply requested in plan_request, by its handle. The plan runs \
+                  as if passed to that tool, with the same config, budget and session, and the reply \
+                  has that tool's shape. Steps {tool, args, id?} run in sequence, or in the order of \
+                  depends_on if any step has it. Returns all problems of an invalid plan at once; fix \
+                  it and submit it again.",
+    input_schema: r#"{
         "type": "object",
         "properties": {
             "handle": { "type": "string", "maxLength": 64 },
@@ -67,39 +72,42 @@ pub(super) const SUBMIT_PLAN: Own = Own {
         "required": ["handle", "plan"],
         "additionalProperties": false
     }"#,
-    hints: ACTS,
-    answer: |means, arguments| Box::pin(submit(means, arguments)),
+    hints: RUNS_TOOLS,
+    call: |means, arguments| Box::pin(submit_plan(means, arguments)),
 };
 
-async fn run(means: Means, arguments: Value) -> CallToolResponse {
-    let desk = Desk::new(&means, "run_loop");
-    if let Some(response) = desk.brought().await {
+async fn run_loop(means: CallContext, arguments: Value) -> CallToolResponse {
+    let desk = LoopContext::new(&means, "run_loop");
+    if let Some(response) = desk.resume_with_answer().await {
         return response;
     }
     let response = match arguments.get("runId").and_then(Value::as_str) {
-        Some(id) => match admitted(&means, id, &arguments).await {
-            Ok(run) => desk.runner.follow(&run, &desk.terms).await,
+        Some(id) => match visible_run(&means, id, &arguments).await {
+            Ok(run) => desk.runner.wait_for(&run, &desk.terms).await,
             Err(fault) => Err(fault),
         },
-        None => match Request::read(&arguments) {
+        None => match LoopRequest::read(&arguments) {
             Ok(request) => desk.runner.run_for(request, &desk.terms).await,
-            Err(wrong) => Err(Fault::Refused(wrong)),
+            Err(wrong) => Err(Fault::Rejected(wrong)),
         },
     };
     desk.reply(response).await
 }
 
-/// Where a call of this toolset is answered: the loop, and the client that may be asked.
-struct Desk<'m> {
-    means: &'m Means,
+/// Context of a call of this toolset: the loop runner, and the client that may be asked.
+struct LoopContext<'m> {
+    means: &'m CallContext,
     tool: &'static str,
     runner: LoopRunner,
-    terms: Terms,
+    terms: CallerContext,
 }
 
-impl<'m> Desk<'m> {
-    fn new(means: &'m Means, tool: &'static str) -> Self {
-        let (runner, terms) = (control::runner(means), control::terms(means));
+impl<'m> LoopContext<'m> {
+    fn new(means: &'m CallContext, tool: &'static str) -> Self {
+        let (runner, terms) = (
+            control::server_loop_runner(means),
+            control::caller_context(means),
+        );
         Self {
             means,
             tool,
@@ -108,113 +116,129 @@ impl<'m> Desk<'m> {
         }
     }
 
-    /// Goes on with the loop about which the client brings an answer.
-    async fn brought(&self) -> Option<CallToolResponse> {
-        let (state, responses) = self.means.brought.as_ref()?;
-        let context = &self.means.context;
-        let answered = pausing::answered(&self.means.shared, state.clone(), responses, context);
+    /// Resumes a loop with an answer from the client.
+    async fn resume_with_answer(&self) -> Option<CallToolResponse> {
+        let (state, responses) = self.means.client_answers.as_ref()?;
+        let context = &self.means.request;
+        let answered =
+            elicitation::apply_answers(&self.means.shared, state.clone(), responses, context);
         let (underway, next) = match answered.await {
             Ok(answered) => answered,
-            Err(fault) => return Some(told(Err(fault)).into()),
+            Err(fault) => return Some(loop_reply(Err(fault)).into()),
         };
-        let response = self.runner.follow(&underway.run, &self.terms).await;
+        let response = self.runner.wait_for(&underway.run, &self.terms).await;
         Some(match next {
-            Next::GoOn => self.reply(response).await,
-            Next::Reply(_) => told(response).into(),
+            AfterElicitation::Resume => self.reply(response).await,
+            AfterElicitation::Reply(_) => loop_reply(response).into(),
         })
     }
 
-    /// The reply to a call. What the loop waits for is put to the client, if it can be asked.
-    async fn reply(&self, mut response: Result<Response, Fault>) -> CallToolResponse {
-        while let Some(run) = waits(&response) {
-            match self.put(&run).await {
+    /// The reply to a call. Asks the client what the loop waits for, if the client supports it.
+    async fn reply(&self, mut response: Result<LoopResponse, Fault>) -> CallToolResponse {
+        while let Some(run) = waiting_run(&response) {
+            match self.ask_client(&run).await {
                 Ok(None) => break,
-                Ok(Some(Next::GoOn)) => {
-                    response = self.runner.follow(&run, &self.terms).await;
+                Ok(Some(AfterElicitation::Resume)) => {
+                    response = self.runner.wait_for(&run, &self.terms).await;
                 }
-                Ok(Some(Next::Reply(reply))) => return *reply,
-                Err(fault) => return reply::fault(&fault, Some(&run)).into(),
+                Ok(Some(AfterElicitation::Reply(reply))) => return *reply,
+                Err(fault) => return reply::fault_reply(&fault, Some(&run)).into(),
             }
         }
-        if is_new(&response) {
+        if saved_new_workflow(&response) {
             self.means.shared.library_changed();
         }
-        told(response).into()
+        loop_reply(response).into()
     }
 
-    async fn put(&self, run: &RunId) -> Result<Option<Next>, Fault> {
+    async fn ask_client(&self, run: &RunId) -> Result<Option<AfterElicitation>, Fault> {
         let engine = &self.means.engine;
         let pauses: Vec<_> = engine.load(run).await?.run.pauses.into_iter().collect();
-        let underway = Underway::take_up(engine, run).await?;
-        let (shared, context) = (&self.means.shared, &self.means.context);
-        pausing::put(shared, self.tool, &underway, &pauses, context).await
+        let underway = AwaitedRun::load(engine, run).await?;
+        let (shared, context) = (&self.means.shared, &self.means.request);
+        elicitation::ask_client(shared, self.tool, &underway, &pauses, context).await
     }
 }
 
-/// The run for whose answer a loop waits.
-fn waits(response: &Result<Response, Fault>) -> Option<RunId> {
+/// The run whose answer a loop waits for.
+fn waiting_run(response: &Result<LoopResponse, Fault>) -> Option<RunId> {
     let response = response.as_ref().ok()?;
-    let waits = response.standing == Standing::Waiting;
+    let waits = response.status == LoopStatus::Paused;
     response.runs.last().filter(|_| waits)?.parse().ok()
 }
 
-/// Whether a workflow was saved that was not there.
-fn is_new(response: &Result<Response, Fault>) -> bool {
+/// Whether a new workflow was saved.
+fn saved_new_workflow(response: &Result<LoopResponse, Fault>) -> bool {
     let saved = response.as_ref().ok().and_then(|one| one.saved.as_ref());
     saved.and_then(|saved| saved.get("new")) == Some(&Value::Bool(true))
 }
 
-/// The run that a call names, if it is this caller's.
-async fn admitted(means: &Means, id: &str, arguments: &Value) -> Result<RunId, Fault> {
+/// The run that a call names, if this caller may see it.
+async fn visible_run(means: &CallContext, id: &str, arguments: &Value) -> Result<RunId, Fault> {
     let run = id
         .parse()
-        .map_err(|bad: BadId| Fault::Refused(bad.to_string()))?;
+        .map_err(|bad: InvalidId| Fault::Rejected(bad.to_string()))?;
     let session = arguments.get("sessionId").and_then(Value::as_str);
-    means.caller().load(&means.engine, &run, session).await?;
+    means
+        .caller()
+        .load_run(&means.engine, &run, session)
+        .await?;
     Ok(run)
 }
 
-async fn submit(means: Means, arguments: Value) -> CallToolResponse {
+async fn submit_plan(means: CallContext, arguments: Value) -> CallToolResponse {
     let handle = arguments.get("handle").and_then(Value::as_str);
     let handle = handle.unwrap_or_default();
     let plan = arguments.get("plan").cloned().unwrap_or_default();
-    let desk = Desk::new(&means, "submit_plan");
-    let brought = match &means.brought {
-        Some((state, _)) if desk.runner.is_loop(&state.run).await => desk.brought().await,
-        Some(_) => control::brought_back(&means).await,
+    let desk = LoopContext::new(&means, "submit_plan");
+    let brought = match &means.client_answers {
+        Some((state, _)) if desk.runner.is_loop(&state.run).await => {
+            desk.resume_with_answer().await
+        }
+        Some(_) => control::resume_submitted_plan(&means).await,
         None => None,
     };
     if let Some(response) = brought {
         return response;
     }
-    match desk.runner.question(handle, &desk.terms).await {
-        Ok(Asked::Loop(_)) => {
+    match desk.runner.plan_request(handle, &desk.terms).await {
+        Ok(PendingPlan::Loop(_)) => {
             let response = desk.runner.submit(handle, &plan, &desk.terms).await;
+            if let Err(Fault::Rejected(_)) = &response
+                && let Ok(PendingPlan::Used(run)) =
+                    desk.runner.plan_request(handle, &desk.terms).await
+            {
+                // Another submission came first.
+                return control::used_handle(handle, &run);
+            }
             desk.reply(response).await
         }
-        Ok(Asked::Else(about)) => control::submitted(&means, &arguments, &about).await,
-        Err(fault) => control::no_question(&arguments, fault),
+        Ok(PendingPlan::Used(run)) => control::used_handle(handle, &run),
+        Ok(PendingPlan::External(about)) => {
+            control::run_submitted_plan(&means, &arguments, &about).await
+        }
+        Err(fault) => control::unknown_handle(&arguments, fault),
     }
 }
 
-/// The response as this toolset gives it. Only what was refused before anything ran is an error.
-fn told(response: Result<Response, Fault>) -> CallToolResult {
+/// The reply of this toolset. Only a plan rejected before anything ran is an error.
+fn loop_reply(response: Result<LoopResponse, Fault>) -> CallToolResult {
     let response = match response {
         Ok(response) => response,
-        Err(fault) => return reply::fault(&fault, None),
+        Err(fault) => return reply::fault_reply(&fault, None),
     };
-    if response.standing == Standing::Refused {
+    if response.status == LoopStatus::Refused {
         let details = response
             .problems
             .iter()
             .map(|one| Value::from(one.as_str()));
-        let message = "the plan cannot be used as it is";
-        let mut error = reply::coded(Code::InvalidParams, message, Map::new());
+        let message = "the plan is invalid";
+        let mut error = reply::error_object(ReplyCode::InvalidParams, message, Map::new());
         error.insert("details", Value::array(details));
         if let Some(handle) = &response.handle {
             error.insert("handle", handle.as_str().into());
         }
-        return reply::errored(error);
+        return reply::error_reply(error);
     }
     reply::success(&response.to_value())
 }

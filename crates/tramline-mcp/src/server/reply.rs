@@ -1,22 +1,22 @@
-//! The shape of every answer to a tool call.
+//! Shapes of all tool results.
 
-use super::codes::{self, Code, Described};
+use super::error_codes::{self, DescribedFault, ReplyCode};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{Outcome, Pause};
-use tramline_core::schema::Faults;
-use tramline_core::{Map, Value, question, trace};
+use tramline_core::schema::SchemaErrors;
+use tramline_core::{Map, Value, pause_view, trace};
 use tramline_engine::Fault;
 
-mod blocks;
+mod content_blocks;
 
-/// How a run ended, for its caller.
-pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallToolResult {
+/// The reply for a run that has ended.
+pub(super) fn outcome_reply(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallToolResult {
     if let Outcome::Completed { result } = outcome {
-        return given(graph, result);
+        return graph_result(graph, result);
     }
-    let how = trace::outcome(graph, outcome);
+    let how = trace::outcome_value(graph, outcome);
     let told = how.get("error").and_then(Value::as_object).cloned();
     let mut error = Map::new();
     error.insert("status", how.get("status").cloned().unwrap_or_default());
@@ -24,17 +24,18 @@ pub(super) fn outcome(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallTool
         error.insert(key, value);
     }
     error.insert("run_id", run.as_str().into());
-    // A failure has a code of its own; for every other end its status is the code.
+    // A failure has its own code; for other outcomes the status is the code.
     if error.get("code").is_none() {
-        error.insert("code", outcome.word().into());
+        error.insert("code", outcome.status().into());
     }
-    as_promised(graph, errored(error))
+    without_unpromised_structure(graph, error_reply(error))
 }
 
-/// What a graph gives. Content goes in as that, and as data only where a schema promised data.
-fn given(graph: &Graph, result: &Value) -> CallToolResult {
+/// The result of a graph. Content blocks are returned as content, and as data only if an output schema requires
+/// it.
+fn graph_result(graph: &Graph, result: &Value) -> CallToolResult {
     let schema = graph.workflow.output_schema.as_ref();
-    let content = blocks::read(result);
+    let content = content_blocks::read(result);
     let is_content = content.is_some();
     let mut reply = CallToolResult::success(content.unwrap_or_else(|| vec![text(result)]));
     reply.structured_content = match schema {
@@ -45,7 +46,7 @@ fn given(graph: &Graph, result: &Value) -> CallToolResult {
     reply
 }
 
-/// Data: an object goes in as it is, anything else under `result`; text always beside it.
+/// A data reply: an object as it is, anything else under `result`; always with text.
 pub(super) fn success(result: &Value) -> CallToolResult {
     let mut reply = CallToolResult::success(vec![text(result)]);
     reply.structured_content = Some(structured(result));
@@ -59,7 +60,7 @@ fn text(result: &Value) -> ContentBlock {
     }
 }
 
-/// An object goes in as it is, anything else under `result`.
+/// An object as it is, anything else under `result`.
 fn structured(result: &Value) -> serde_json::Value {
     match result {
         Value::Object(_) => result.into(),
@@ -75,8 +76,7 @@ fn is_object(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
 }
 
-/// The schema of what [`given`] puts under `structuredContent`, which older clients take only as
-/// an object.
+/// The schema of the `structuredContent` of [`given`]. Older clients accept only an object schema.
 pub(super) fn output_schema(schema: &Value) -> JsonObject {
     let mut plain = match serde_json::Value::from(schema) {
         serde_json::Value::Object(map) => map,
@@ -85,7 +85,7 @@ pub(super) fn output_schema(schema: &Value) -> JsonObject {
     if is_object(schema) {
         return plain;
     }
-    // What references name stays where they look for it: at the root.
+    // Definitions stay at the root, where references look for them.
     let rooted = ["$schema", "$defs", "definitions"].map(|key| (key, plain.shift_remove(key)));
     let mut wrapped = wrapper(plain.into());
     for (key, value) in rooted {
@@ -102,46 +102,50 @@ fn wrapper(schema: serde_json::Value) -> JsonObject {
     wrapped
 }
 
-/// An error of a tool that promised data of another shape is text alone: some clients hold every
-/// structured answer to the promise, and would drop the error for it.
-pub(super) fn as_promised(graph: &Graph, mut reply: CallToolResult) -> CallToolResult {
+/// An error of a tool with an output schema is text only: some clients validate every structured result against
+/// the schema and would drop the error.
+pub(super) fn without_unpromised_structure(
+    graph: &Graph,
+    mut reply: CallToolResult,
+) -> CallToolResult {
     if reply.is_error == Some(true) && graph.workflow.output_schema.is_some() {
         reply.structured_content = None;
     }
     reply
 }
 
-/// A run that waits for a person: nothing failed, but there is no result to give.
-pub(super) fn paused(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> CallToolResult {
+/// The reply for a paused run: nothing failed, but there is no result.
+pub(super) fn paused_reply(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> CallToolResult {
     let waiting = pauses
         .iter()
-        .map(|(seq, pause)| question::value(graph, run, *seq, pause));
+        .map(|(seq, pause)| pause_view::pause_value(graph, run, *seq, pause));
     let mut error = Map::new();
     error.insert("status", "paused".into());
     error.insert("code", "paused".into());
     error.insert("run_id", run.as_str().into());
-    let message = format!("the run waits for a person; `tramline runs show {run}` tells for what");
+    let message =
+        format!("the run waits for a person; `tramline runs show {run}` shows the question");
     error.insert("message", message.into());
     error.insert("waiting", Value::array(waiting));
-    errored(error)
+    error_reply(error)
 }
 
-/// What went wrong before or beside a run.
-pub(super) fn fault(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
-    let Described {
+/// The reply for a fault outside a run.
+pub(super) fn fault_reply(fault: &Fault, run: Option<&RunId>) -> CallToolResult {
+    let DescribedFault {
         code,
         message,
         data,
-    } = codes::describe(fault);
-    let mut error = coded(code, message, data);
+    } = error_codes::describe_fault(fault);
+    let mut error = error_object(code, message, data);
     if let Some(run) = run {
         error.insert("run_id", run.as_str().into());
     }
-    errored(error)
+    error_reply(error)
 }
 
-/// An error with its code: `code`, `message`, and `data` with the code's name.
-pub(super) fn coded(code: Code, message: impl Into<Value>, mut data: Map) -> Map {
+/// An error object: `code`, `message`, and `data` with the code's name.
+pub(super) fn error_object(code: ReplyCode, message: impl Into<Value>, mut data: Map) -> Map {
     let mut error = Map::new();
     error.insert("code", code.number().into());
     error.insert("message", message.into());
@@ -150,22 +154,22 @@ pub(super) fn coded(code: Code, message: impl Into<Value>, mut data: Map) -> Map
     error
 }
 
-/// What a tool of ours made, or why it could not.
-pub(super) fn made(made: Result<Value, Fault>, run: Option<&RunId>) -> CallToolResult {
+/// The reply for a result or a fault.
+pub(super) fn reply_or_fault(made: Result<Value, Fault>, run: Option<&RunId>) -> CallToolResult {
     match made {
         Ok(value) => success(&value),
-        Err(why) => fault(&why, run),
+        Err(why) => fault_reply(&why, run),
     }
 }
 
-/// Arguments that the tool's schema does not allow.
-pub(super) fn bad_arguments(tool: &str, faults: &Faults) -> CallToolResult {
-    let message = misread(tool, faults);
-    errored(coded(Code::InvalidParams, message, Map::new()))
+/// The reply for arguments that the schema rejects.
+pub(super) fn bad_arguments(tool: &str, faults: &SchemaErrors) -> CallToolResult {
+    let message = invalid_arguments_message(tool, faults);
+    error_reply(error_object(ReplyCode::InvalidParams, message, Map::new()))
 }
 
-/// What is wrong with arguments, in words.
-pub(super) fn misread(tool: &str, faults: &Faults) -> String {
+/// The message for invalid arguments.
+pub(super) fn invalid_arguments_message(tool: &str, faults: &SchemaErrors) -> String {
     let what: Vec<_> = faults
         .iter()
         .map(|(pointer, message)| match pointer.as_str() {
@@ -173,19 +177,19 @@ pub(super) fn misread(tool: &str, faults: &Faults) -> String {
             pointer => format!("{pointer}: {message}"),
         })
         .collect();
-    format!("the arguments of `{tool}` are wrong: {}", what.join("; "))
+    format!("invalid arguments for `{tool}`: {}", what.join("; "))
 }
 
-/// A moment as replies show it: ISO 8601, in UTC.
-pub(super) fn moment(at_ms: i64) -> String {
+/// A timestamp as shown in replies: ISO 8601 in UTC.
+pub(super) fn timestamp(at_ms: i64) -> String {
     let at = chrono::DateTime::from_timestamp_millis(at_ms).unwrap_or_default();
     at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
-/// An error. Every error has a code: what names none was refused as things stand.
-pub(super) fn errored(mut error: Map) -> CallToolResult {
+/// An error reply. An error without a code gets `InvalidParams`.
+pub(super) fn error_reply(mut error: Map) -> CallToolResult {
     if error.get("code").is_none() {
-        error.insert("code", Code::InvalidParams.number().into());
+        error.insert("code", ReplyCode::InvalidParams.number().into());
     }
     let whole = Value::object([("error", Value::from(error))]);
     let mut reply = CallToolResult::error(vec![ContentBlock::text(whole.to_json())]);

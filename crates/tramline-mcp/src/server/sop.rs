@@ -1,42 +1,42 @@
-//! The SOP toolset: an agent is walked through a written procedure, and calls tools through its gate.
+//! The SOP toolset: an agent follows a written procedure and calls tools through its gate.
 
-use super::toolset::{ACTS, Own, plain};
+use super::toolset::{RUNS_TOOLS, ToolDef, without_elicitation};
 use rmcp::model::Tool;
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 
-mod annotated;
+mod annotation_warnings;
 mod call;
-mod gated;
-mod load;
-mod moves;
+mod gated_tool;
+mod load_graph;
+mod navigation;
 mod pinned;
 mod prompts;
-mod seat;
-mod told;
+mod session;
+mod sop_reply;
 
-pub(super) use gated::Gated;
-pub(super) use load::read_procedure;
-pub use pinned::{PinTerms, PinnedProcedure};
-pub(super) use prompts::{get, list, list_resources, read};
-pub(super) use seat::{Seats, fault, is_named, named};
+pub(super) use gated_tool::GatedTool;
+pub(super) use load_graph::read_procedure;
+pub use pinned::{PinOptions, PinnedProcedure};
+pub(super) use prompts::{get_prompt, list_prompts, list_resources, read_resource};
+pub(super) use session::{SopState, names_session, session_fault_reply, session_of_request};
 
-/// Of a tool that only writes into the conversation's own journal.
-const NOTES: Hints = Hints {
+/// Hints of a tool that only writes to the session's journal.
+const WRITES_JOURNAL: ToolHints = ToolHints {
     read_only: Some(false),
     destructive: Some(false),
     idempotent: Some(false),
     open_world: Some(false),
 };
 
-/// The tools of this front end.
-pub(super) const TOOLS: &[Own] = &[
-    Own {
+/// The tools of this toolset.
+pub(super) const TOOLS: &[ToolDef] = &[
+    ToolDef {
         name: "load_graph",
         title: "Load a procedure",
-        description: "Parse an agent SOP markdown file and begin a conversation along it. Call it once, \
-                      first. Gives the rules with the flowchart (system_prompt), the next step, and \
+        description: "Parse an agent SOP markdown file and start a session. Call it once, first. \
+                      Returns the rules with the flowchart (system_prompt), the next step, and \
                       session_id for the other tools.",
-        input: r#"{
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "sop_file": {
@@ -46,16 +46,16 @@ pub(super) const TOOLS: &[Own] = &[
             },
             "additionalProperties": false
         }"#,
-        hints: NOTES,
-        answer: |means, arguments| plain(load::load_graph(means, arguments)),
+        hints: WRITES_JOURNAL,
+        call: |means, arguments| without_elicitation(load_graph::load_graph(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "todo",
         title: "Write the task list",
         description: "Create and manage a structured task list for the current conversation. Write the \
                       full updated list on each call. Tasks are internal to the agent and not shown to \
                       the user.",
-        input: r#"{
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "todos": {
@@ -80,84 +80,85 @@ pub(super) const TOOLS: &[Own] = &[
             "required": ["todos"],
             "additionalProperties": false
         }"#,
-        hints: NOTES,
-        answer: |means, arguments| plain(moves::todo(means, arguments)),
+        hints: WRITES_JOURNAL,
+        call: |means, arguments| without_elicitation(navigation::todo(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "goto_node",
         title: "Move to a node",
         description: "Move to a node in the SOP graph. Returns the node description, prompt, tools, \
                       examples, and valid next edges. Validates that the transition is legal from the \
-                      current position. slots sets what was collected.",
-        input: r#"{
+                      current position. slots sets collected values.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "node_id": { "type": "string", "description": "Target node ID to move to" },
                 "slots": { "type": "object", "description": "Collected values by name" },
                 "reason": { "type": "string" },
-                "evidence": { "description": "What the move rests on" },
+                "evidence": { "description": "Facts that justify the move" },
                 "session_id": { "type": "string" }
             },
             "required": ["node_id"],
             "additionalProperties": false
         }"#,
-        hints: NOTES,
-        answer: |means, arguments| plain(moves::goto_node(means, arguments)),
+        hints: WRITES_JOURNAL,
+        call: |means, arguments| without_elicitation(navigation::goto_node(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "advance",
-        title: "Walk on",
-        description: "Walk on along single ways and decisions that the data settles, up to the next node \
-                      where you or the user are needed; gives the instructions of all nodes passed. Use \
-                      it instead of one goto_node per node. node_id picks a way first; slots sets what \
-                      was collected.",
-        input: r#"{
+        title: "Advance",
+        description: "Move along single edges and decisions that the data settles, to the next node that \
+                      needs you or the user. Returns the instructions of all nodes passed. Use it \
+                      instead of one goto_node per node. node_id picks an edge first; slots sets \
+                      collected values.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
-                "node_id": { "type": "string", "description": "The way to take, at a decision" },
+                "node_id": { "type": "string", "description": "Node to move to first, at a decision" },
                 "slots": { "type": "object", "description": "Collected values by name" },
                 "reason": { "type": "string" },
-                "evidence": { "description": "What the move rests on" },
+                "evidence": { "description": "Facts that justify the move" },
                 "session_id": { "type": "string" }
             },
             "additionalProperties": false
         }"#,
-        hints: NOTES,
-        answer: |means, arguments| plain(moves::advance(means, arguments)),
+        hints: WRITES_JOURNAL,
+        call: |means, arguments| without_elicitation(navigation::advance(means, arguments)),
     },
-    Own {
+    ToolDef {
         name: "sop_call",
         title: "Call a tool at this node",
-        description: "Call a downstream tool from where the conversation stands. Refused where the node \
-                      does not allow the tool; the refusal names the nodes that do and the path there. \
-                      Where the node wants a person's agreement, that person is asked first: with \
-                      status approval_required, repeat the same call once they have agreed.",
-        input: r#"{
+        description: "Call a downstream tool at the current node. If the node does not allow it, the error \
+                      names the nodes that do and the path there. If the node requires approval, a \
+                      person is asked first: with status approval_required, repeat the same call \
+                      once they have approved.",
+        input_schema: r#"{
             "type": "object",
             "properties": {
                 "tool": { "type": "string", "description": "Its name, or server:name" },
                 "arguments": { "type": "object" },
-                "confirm": { "type": "string", "description": "How the user agreed, for the person who is asked" },
+                "confirm": { "type": "string", "description": "How the user agreed; shown to the approver" },
                 "again": {
                     "type": "boolean",
-                    "description": "Repeat a call of which nobody knows whether it happened"
+                    "description": "Repeat a call in doubt"
                 },
                 "session_id": { "type": "string" }
             },
             "required": ["tool"],
             "additionalProperties": false
         }"#,
-        hints: ACTS,
-        answer: |means, arguments| Box::pin(call::sop_call(means, arguments)),
+        hints: RUNS_TOOLS,
+        call: |means, arguments| Box::pin(call::sop_call(means, arguments)),
     },
 ];
 
-/// What an agent reads first of the toolset, where no prompt reaches it.
-const INSTRUCTIONS: &str = "Work along a written procedure: call load_graph first and follow the system_prompt, flowchart and next \
-                            step in its reply. Move with goto_node or advance, call tools as the node allows, keep a \
-                            list of the user's wishes with todo.";
+/// Instructions of the toolset, for agents that get no prompt.
+const INSTRUCTIONS: &str = "Follow a written procedure: call load_graph first and follow the \
+                            system_prompt, flowchart and next step in its reply. Move with goto_node \
+                            or advance, call only tools that the node allows, and track the user's \
+                            requests with todo.";
 
-/// How to use a server with this toolset, for agents.
+/// Instructions for agents on a server with this toolset.
 pub(super) fn instructions(pinned: Option<&[PinnedProcedure]>) -> String {
     let Some(pinned) = pinned else {
         return INSTRUCTIONS.to_owned();
@@ -171,13 +172,13 @@ pub(super) fn instructions(pinned: Option<&[PinnedProcedure]>) -> String {
         ),
     };
     format!(
-        "{INSTRUCTIONS} {which} Every other tool here, and every call that a workflow makes, is held to the node where the \
-         conversation stands."
+        "{INSTRUCTIONS} {which} Every other tool here, and every call of a workflow, must be allowed by the \
+         session's current node."
     )
 }
 
-/// `load_graph` as it is listed: what has to be said depends on what is pinned.
-pub(super) fn listed(mut tool: Tool, pinned: Option<&[PinnedProcedure]>) -> Tool {
+/// `load_graph` as it is listed: its description and schema depend on the pinned procedures.
+pub(super) fn describe_load_graph(mut tool: Tool, pinned: Option<&[PinnedProcedure]>) -> Tool {
     if tool.name != "load_graph" {
         return tool;
     }

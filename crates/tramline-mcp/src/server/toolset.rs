@@ -1,14 +1,15 @@
-//! Toolsets: groups of tools that an operator switches on as a whole.
+//! Toolsets: groups of tools that an operator enables as a whole.
 //!
-//! A front end is one file: a list of [`Own`] tools, and a function for each that reads its
-//! arguments, makes one engine call and replies. To add one, add its file, a variant here and the
-//! variant's list in [`Toolset::tools`].
+//! A toolset is one file: a list of [`Own`] tools, with a function for each that reads its arguments, makes one
+//! engine call and replies. To add one, add its file, a variant here and the variant's list in
+//! [`Toolset::tools`].
 
 use super::caller::Caller;
-use super::codes::{self, Code};
-use super::seal::State;
+use super::error_codes::{self, ReplyCode};
+use super::request_state::RequestState;
 use super::{
-    Shared, audited, control, debug, library, log, loop_tools, pausing, reply, sop, upstream,
+    SharedState, audit_log, client_log, control, debug_tools, elicitation, library, loop_tools,
+    reply, sop, trace_context,
 };
 use rmcp::model::{
     CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
@@ -22,32 +23,32 @@ use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId};
 use tramline_core::schema::Checker;
 use tramline_core::text::nearest;
-use tramline_core::upstream::Upstream;
+use tramline_core::trace_context::TraceContext;
 use tramline_core::{Map, Value};
 use tramline_engine::long_work;
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::{Engine, Fault, Respondent};
 
-/// A group of tools that is switched on as a whole.
+/// A group of tools that is enabled as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Toolset {
-    /// Every graph of the documents, a tool each.
+    /// Every graph of the documents as a tool.
     Graphs,
     /// DAGs of tasks that an agent runs layer by layer.
     Control,
-    /// Workflows checked and run from what an agent has written.
+    /// Saved workflows and the node registry.
     Library,
-    /// Looking into runs, and steering them.
+    /// Inspecting and controlling runs.
     Debug,
-    /// The planner loop: a message in, a plan made and done.
+    /// The planner loop: plans and runs tool calls for a message.
     Loop,
-    /// Procedures that an agent is walked through.
+    /// Procedures that an agent follows.
     Sop,
 }
 
-/// A name that no toolset has.
+/// An unknown toolset name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no toolset `{given}`; {hint}")]
+#[error("unknown toolset `{given}`; {hint}")]
 pub struct UnknownToolset {
     given: String,
     hint: String,
@@ -64,7 +65,7 @@ impl Toolset {
         Self::Sop,
     ];
 
-    /// The toolset as users write it.
+    /// The name of the toolset.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Graphs => "graphs",
@@ -76,13 +77,13 @@ impl Toolset {
         }
     }
 
-    /// The tools that are always in it; those of graphs come from documents.
-    pub(super) fn tools(self) -> &'static [Own] {
+    /// Its built-in tools; graph tools come from documents.
+    pub(super) fn tools(self) -> &'static [ToolDef] {
         match self {
             Self::Graphs => &[],
             Self::Control => control::TOOLS,
             Self::Library => library::TOOLS,
-            Self::Debug => debug::TOOLS,
+            Self::Debug => debug_tools::TOOLS,
             Self::Loop => loop_tools::TOOLS,
             Self::Sop => sop::TOOLS,
         }
@@ -98,72 +99,72 @@ impl FromStr for Toolset {
             let names = Self::ALL.map(Self::as_str);
             let hint = match nearest(text, names.into_iter()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", names.join(", ")),
+                None => format!("known toolsets: {}", names.join(", ")),
             };
-            let given = tramline_core::text::shown(text);
+            let given = tramline_core::text::display_name(text);
             UnknownToolset { given, hint }
         })
     }
 }
 
-/// What a tool of ours works with.
-pub(super) struct Means {
+/// Context of a tool call.
+pub(super) struct CallContext {
     /// The engine.
     pub(super) engine: Engine,
-    /// What all connections share.
-    pub(super) shared: Arc<Shared>,
-    /// The request: whom to tell of progress, when to stop.
-    pub(super) context: RequestContext<RoleServer>,
-    /// How much log the caller wants.
-    pub(super) log: Option<log::From>,
-    /// What the caller brings back from a call that ended with a question.
-    pub(super) brought: Option<(State, InputResponses)>,
+    /// State shared by all connections.
+    pub(super) shared: Arc<SharedState>,
+    /// The request: peer, metadata and cancellation.
+    pub(super) request: RequestContext<RoleServer>,
+    /// Minimum log level that the caller wants.
+    pub(super) log: Option<client_log::MinLevel>,
+    /// State and answers of an earlier call that ended with a question.
+    pub(super) client_answers: Option<(RequestState, InputResponses)>,
 }
 
-impl Means {
-    /// Who calls.
+impl CallContext {
+    /// The caller.
     pub(super) fn caller(&self) -> Caller {
-        Caller::of(&self.context)
+        Caller::of(&self.request)
     }
 
-    /// Who answers when the caller answers by a tool: an agent, which relays what it was told.
+    /// The respondent when the caller answers through a tool: an agent that relays an answer.
     pub(super) fn respondent(&self) -> Respondent {
         let caller = self.caller();
         let channel = caller.person.unwrap_or(AnswerChannel::Agent);
         Respondent {
-            shows_forms: pausing::shows_forms(&self.context),
-            ..Respondent::new(caller.by(&self.context), channel)
+            shows_forms: elicitation::shows_forms(&self.request),
+            ..Respondent::new(caller.journal_name(&self.request), channel)
         }
     }
 
-    /// The span of the caller's that the call belongs to.
-    pub(super) fn upstream(&self) -> Option<Upstream> {
-        upstream::of(&self.context)
+    /// The caller's trace context.
+    pub(super) fn trace_context(&self) -> Option<TraceContext> {
+        trace_context::from_request(&self.request)
     }
 
-    /// Refuses arguments that name a run of another: to this caller there is no such run.
-    async fn admit(&self, arguments: &Value) -> Result<(), Fault> {
+    /// Rejects arguments that name another caller's run, as if it did not exist.
+    async fn check_visible(&self, arguments: &Value) -> Result<(), Fault> {
         let session = arguments.get("session_id").and_then(Value::as_str);
         let caller = self.caller();
-        for run in named(arguments) {
-            caller.load(&self.engine, &run, session).await?;
+        for run in named_runs(arguments) {
+            caller.load_run(&self.engine, &run, session).await?;
         }
         Ok(())
     }
 }
 
-/// An id among arguments that is well-formed and can be no run here.
-fn foreign(arguments: &Value) -> Option<&str> {
+/// A run id in the arguments that is well-formed but cannot exist here.
+fn foreign_run_id(arguments: &Value) -> Option<&str> {
     let ids = ["run_id", "first", "second"].into_iter();
     let mut ids = ids.filter_map(|key| arguments.get(key).and_then(Value::as_str));
-    ids.find(|id| codes::is_foreign_id(id))
+    ids.find(|id| error_codes::is_foreign_id(id))
 }
 
-/// The runs that arguments name, by whatever key our tools take them.
-fn named(arguments: &Value) -> Vec<RunId> {
+/// The runs that arguments name, under any key.
+fn named_runs(arguments: &Value) -> Vec<RunId> {
     let text = |key| arguments.get(key).and_then(Value::as_str);
     if text("workflow_id").is_some() {
-        // The control tools see to it themselves, in their own words.
+        // The control tools check this themselves, with their own error shape.
         return Vec::new();
     }
     let runs = ["run_id", "first", "second"].into_iter().filter_map(text);
@@ -172,50 +173,52 @@ fn named(arguments: &Value) -> Vec<RunId> {
     runs.chain(point.map(|point| point.run)).collect()
 }
 
-/// An answer on its way.
-pub(super) type Answering = Pin<Box<dyn Future<Output = CallToolResponse> + Send>>;
+/// The future of a reply.
+pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = CallToolResponse> + Send>>;
 
-/// The answer of a tool that never ends with a question.
-pub(super) fn plain(answer: impl Future<Output = CallToolResult> + Send + 'static) -> Answering {
+/// The reply of a tool that never asks the client.
+pub(super) fn without_elicitation(
+    answer: impl Future<Output = CallToolResult> + Send + 'static,
+) -> ReplyFuture {
     Box::pin(async { answer.await.into() })
 }
 
-/// A tool of ours: how it is described, and what answers it.
-pub(super) struct Own {
-    /// Its name, no graph's at the same time.
+/// Definition of a built-in tool.
+pub(super) struct ToolDef {
+    /// Its name, unique among tools and graphs.
     pub(super) name: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub(super) title: &'static str,
-    /// When to use it and what comes back, for agents.
+    /// When to use it and what it returns, for agents.
     pub(super) description: &'static str,
-    /// The JSON Schema of its arguments. They are checked against it before `answer` sees them.
-    pub(super) input: &'static str,
-    /// What it does to the world.
-    pub(super) hints: Hints,
-    /// Reads, makes one engine call, replies.
-    pub(super) answer: fn(Means, Value) -> Answering,
+    /// JSON Schema of its arguments, checked before `answer` runs.
+    pub(super) input_schema: &'static str,
+    /// Its annotations.
+    pub(super) hints: ToolHints,
+    /// Reads the arguments, makes one engine call, replies.
+    pub(super) call: fn(CallContext, Value) -> ReplyFuture,
 }
 
-/// Of a tool that makes runs go, and with them whatever they call.
-pub(super) const ACTS: Hints = Hints {
+/// Hints of a tool that starts or resumes runs, with any effects.
+pub(super) const RUNS_TOOLS: ToolHints = ToolHints {
     read_only: Some(false),
     destructive: Some(true),
     idempotent: Some(false),
     open_world: Some(true),
 };
 
-/// Of a tool that only looks at what we keep.
-pub(super) const LOOKS: Hints = Hints {
+/// Hints of a tool that only reads our store.
+pub(super) const READS_ONLY: ToolHints = ToolHints {
     read_only: Some(true),
     destructive: Some(false),
     idempotent: Some(true),
     open_world: Some(false),
 };
 
-impl Own {
+impl ToolDef {
     /// The tool as `tools/list` shows it.
     pub(super) fn describe(&self) -> Tool {
-        let input = match serde_json::from_str(self.input) {
+        let input = match serde_json::from_str(self.input_schema) {
             Ok(serde_json::Value::Object(map)) => map,
             Ok(_) | Err(_) => JsonObject::new(),
         };
@@ -224,55 +227,60 @@ impl Own {
             .with_annotations(annotations(self.hints))
     }
 
-    /// What checks its arguments, made once: that takes longer than most answers.
+    /// The validator of its arguments, built once because building takes longer than most calls.
     fn checker(&self) -> Option<Arc<Checker>> {
         static MADE: Mutex<BTreeMap<&str, Arc<Checker>>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(checker) = made.get(self.name) {
             return Some(Arc::clone(checker));
         }
-        let checker = Checker::new(&Value::from_json(self.input).ok()?).ok()?;
+        let checker = Checker::new(&Value::from_json(self.input_schema).ok()?).ok()?;
         let checker = Arc::new(checker);
         made.insert(self.name, Arc::clone(&checker));
         Some(checker)
     }
 
     /// Checks the arguments and answers.
-    pub(super) async fn call(
+    pub(super) async fn check_and_audit(
         &self,
-        means: Means,
+        means: CallContext,
         arguments: Option<JsonObject>,
     ) -> CallToolResponse {
-        let arguments = read(arguments);
-        if !audited::is_noted(self) {
-            return self.checked(means, arguments).await;
+        let arguments = to_value(arguments);
+        if !audit_log::is_audited(self) {
+            return self.check_and_call(means, arguments).await;
         }
-        let noting = audited::begin(&means, self.name, &arguments);
-        noting.over(self.checked(means, arguments)).await
+        let noting = audit_log::audited_call(&means, self.name, &arguments);
+        noting.run(self.check_and_call(means, arguments)).await
     }
 
-    async fn checked(&self, means: Means, arguments: Value) -> CallToolResponse {
+    async fn check_and_call(&self, means: CallContext, arguments: Value) -> CallToolResponse {
         if let Some(checker) = self.checker()
-            && let Err(faults) = checker.check_by(&arguments, long_work)
+            && let Err(faults) = checker.check_with(&arguments, long_work)
         {
-            let theirs = control::misread(self.name, &faults);
-            let theirs = theirs.or_else(|| library::misread(self.name, &arguments, &faults));
+            let theirs = control::invalid_arguments(self.name, &faults);
+            let theirs =
+                theirs.or_else(|| library::invalid_arguments(self.name, &arguments, &faults));
             let ours = || reply::bad_arguments(self.name, &faults);
             return theirs.unwrap_or_else(ours).into();
         }
-        if let Some(id) = foreign(&arguments) {
-            let error = reply::coded(Code::NotFound, codes::no_run(id), Map::new());
-            return reply::errored(error).into();
+        if let Some(id) = foreign_run_id(&arguments) {
+            let error = reply::error_object(
+                ReplyCode::NotFound,
+                error_codes::run_not_found(id),
+                Map::new(),
+            );
+            return reply::error_reply(error).into();
         }
-        if let Err(fault) = means.admit(&arguments).await {
-            return reply::fault(&fault, None).into();
+        if let Err(fault) = means.check_visible(&arguments).await {
+            return reply::fault_reply(&fault, None).into();
         }
-        (self.answer)(means, arguments).await
+        (self.call)(means, arguments).await
     }
 }
 
-/// The arguments of a call as our own value.
-pub(super) fn read(arguments: Option<JsonObject>) -> Value {
+/// The arguments as our value type.
+pub(super) fn to_value(arguments: Option<JsonObject>) -> Value {
     let pairs = arguments.unwrap_or_default().into_iter();
     pairs
         .map(|(key, value)| (key, value.into()))
@@ -280,8 +288,8 @@ pub(super) fn read(arguments: Option<JsonObject>) -> Value {
         .into()
 }
 
-/// Hints as `tools/list` shows them.
-pub(super) fn annotations(hints: Hints) -> ToolAnnotations {
+/// The annotations as `tools/list` shows them.
+pub(super) fn annotations(hints: ToolHints) -> ToolAnnotations {
     ToolAnnotations::from_raw(
         None,
         hints.read_only,
@@ -299,19 +307,19 @@ mod tests {
     fn every_tool_has_a_schema_of_an_object_and_a_name_of_its_own() {
         let mut names: Vec<(&str, &str)> = Vec::new();
         for own in Toolset::ALL.into_iter().flat_map(Toolset::tools) {
-            let schema = Value::from_json(own.input).unwrap();
+            let schema = Value::from_json(own.input_schema).unwrap();
             assert_eq!(schema.get("type").and_then(Value::as_str), Some("object"));
-            // Only plain schemas say which name was probably meant.
+            // Only plain schemas support suggestions for misspelled names.
             let checker = Checker::new(&schema).unwrap();
             assert!(checker.is_plain(), "{}", own.name);
             // One tool may be part of several toolsets.
             let same = names.iter().find(|(name, _)| *name == own.name);
             assert!(
-                same.is_none_or(|(_, input)| *input == own.input),
+                same.is_none_or(|(_, input)| *input == own.input_schema),
                 "{} twice",
                 own.name
             );
-            names.push((own.name, own.input));
+            names.push((own.name, own.input_schema));
         }
     }
 
@@ -319,11 +327,11 @@ mod tests {
     fn a_slip_in_a_toolsets_name_is_understood() {
         assert_eq!("debug".parse(), Ok(Toolset::Debug));
         let slip = "graph".parse::<Toolset>().unwrap_err().to_string();
-        assert_eq!(slip, "there is no toolset `graph`; did you mean `graphs`?");
+        assert_eq!(slip, "unknown toolset `graph`; did you mean `graphs`?");
         let stranger = "zzz".parse::<Toolset>().unwrap_err().to_string();
         assert_eq!(
             stranger,
-            "there is no toolset `zzz`; there are graphs, control, library, debug, loop, sop"
+            "unknown toolset `zzz`; known toolsets: graphs, control, library, debug, loop, sop"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What a call gives, what goes with it, and how it is cut short.
+//! Results of calls, what is sent with them, and how they are cut short.
 
 use crate::support::{Bench, SOON, assert_failure, call, json, options};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tramline_core::Value;
 use tramline_core::failure::FailureKind;
 use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
-use tramline_mcp::client::Options;
+use tramline_mcp::client::ClientOptions;
 
 #[tokio::test]
 async fn each_kind_of_answer_becomes_one_value() {
@@ -83,7 +83,7 @@ async fn progress_is_told_and_keeps_a_call_alive() {
 
 #[tokio::test]
 async fn progress_does_not_keep_a_call_alive_for_ever() {
-    let options = Options {
+    let options = ClientOptions {
         call_total_max: Duration::from_millis(600),
         ..options()
     };
@@ -93,7 +93,7 @@ async fn progress_does_not_keep_a_call_alive_for_ever() {
     assert_failure(
         &failure.unwrap_err(),
         FailureKind::Timeout,
-        "end of its time",
+        "maximum duration",
     );
 }
 
@@ -107,12 +107,12 @@ async fn the_servers_own_time_counts_if_shorter() {
     assert!(start.elapsed() < SOON / 2);
 }
 
-/// The log that the server writes, with a line for each cancellation it hears of.
-async fn log_of(cut: impl AsyncFnOnce(&Bench)) -> Vec<Value> {
+/// The log that the server writes, with a line for each cancellation it receives.
+async fn server_log(cut: impl AsyncFnOnce(&Bench)) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let path = log.to_str().unwrap().to_owned();
-    let options = Options {
+    let options = ClientOptions {
         lookup: Arc::new(move |name| match name {
             "LOG" => Some(path.clone()),
             name => std::env::var(name).ok(),
@@ -130,7 +130,7 @@ async fn log_of(cut: impl AsyncFnOnce(&Bench)) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_cancelled_call_is_cancelled_downstream() {
-    let log = log_of(async |bench| {
+    let log = server_log(async |bench| {
         let sleeping = call("sleep", r#"{"ms":60000}"#);
         let cancel = sleeping.cancel.clone();
         let start = Instant::now();
@@ -148,13 +148,13 @@ async fn a_cancelled_call_is_cancelled_downstream() {
 
 #[tokio::test]
 async fn a_call_that_times_out_or_is_dropped_is_cancelled_downstream() {
-    let log = log_of(async |bench| {
+    let log = server_log(async |bench| {
         let failure = bench.call_within("hang", "{}", 100).await;
         assert_failure(&failure, FailureKind::Timeout, "100ms");
     })
     .await;
     assert_eq!(log, [json(r#"{"cancelled":"hang","key":"key-1"}"#)]);
-    let log = log_of(async |bench| {
+    let log = server_log(async |bench| {
         let dropped = bench.call("sleep", r#"{"ms":60000}"#);
         let _ = tokio::time::timeout(Duration::from_millis(100), dropped).await;
     })
@@ -164,7 +164,7 @@ async fn a_call_that_times_out_or_is_dropped_is_cancelled_downstream() {
 
 #[tokio::test]
 async fn the_key_goes_with_the_call_and_the_effect_is_on_disk() {
-    let log = log_of(async |bench| {
+    let log = server_log(async |bench| {
         let output = bench.call("record", r#"{"n":1,"delay_ms":10}"#).await;
         assert_eq!(output, Ok("recorded".into()));
     })

@@ -1,4 +1,4 @@
-//! The contract of `Tools`, kept in both eras and over real processes.
+//! The contract of `Tools` with both handshakes and real processes.
 
 use crate::support::{Bench, options};
 use tramline_engine::testing::tools_contract;

@@ -1,4 +1,4 @@
-//! Servers over HTTP whose answers never end: no more of them is read than an answer may hold.
+//! HTTP servers whose answers never end: reading stops at the limit.
 
 use crate::support::{SOON, call, json, options, until};
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use tokio::net::{TcpListener, TcpStream};
 use tramline_core::Value;
 use tramline_core::failure::Failure;
 use tramline_engine::seams::Tools;
-use tramline_mcp::client::{Options, Servers};
+use tramline_mcp::client::{ClientOptions, Servers};
 use tramline_mcp::config::read;
 
-/// What an answer may hold here, in bytes.
+/// Limit on an answer here, in bytes.
 const MAX: usize = 1 << 20;
-/// What both ends and the system between them may hold beside that, in bytes.
+/// Bytes that both ends and the system in between may buffer.
 const IN_FLIGHT: usize = 16 << 20;
 const PART: usize = 64 << 10;
 
-/// How the answer to a call goes on for ever.
+/// How an endless answer to a call looks.
 #[derive(Clone, Copy)]
-struct Endless {
+struct EndlessAnswer {
     status: &'static str,
     kind: &'static str,
     begins: &'static str,
 }
 
-/// A server whose tool answers endlessly. Gives its address and counts what it could send.
-async fn server(endless: Endless) -> (String, Arc<AtomicUsize>, Arc<AtomicBool>) {
+/// A server whose tool answers endlessly. Returns its address and counts the bytes it could send.
+async fn server(endless: EndlessAnswer) -> (String, Arc<AtomicUsize>, Arc<AtomicBool>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
     let sent = Arc::new(AtomicUsize::new(0));
@@ -45,7 +45,7 @@ async fn server(endless: Endless) -> (String, Arc<AtomicUsize>, Arc<AtomicBool>)
     (address, sent, over)
 }
 
-async fn request(stream: &mut BufReader<TcpStream>) -> Option<(bool, Value)> {
+pub(crate) async fn request(stream: &mut BufReader<TcpStream>) -> Option<(bool, Value)> {
     let (mut length, mut line) = (0, String::new());
     stream.read_line(&mut line).await.ok()?;
     let is_post = line.starts_with("POST");
@@ -63,8 +63,8 @@ async fn request(stream: &mut BufReader<TcpStream>) -> Option<(bool, Value)> {
     Some((is_post, Value::from_json(&body).unwrap_or_default()))
 }
 
-/// Answers a request; something if it was the endless answer that has ended.
-async fn answer(stream: TcpStream, endless: Endless, sent: &AtomicUsize) -> Option<()> {
+/// Answers a request; `Some` if it was the endless answer and has ended.
+async fn answer(stream: TcpStream, endless: EndlessAnswer, sent: &AtomicUsize) -> Option<()> {
     let mut stream = BufReader::new(stream);
     let (is_post, message) = request(&mut stream).await?;
     let id = message.get("id").cloned().unwrap_or_default();
@@ -77,7 +77,7 @@ async fn answer(stream: TcpStream, endless: Endless, sent: &AtomicUsize) -> Opti
             r#""result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#
         }
         Some("tools/call") => {
-            go_on(&mut stream, endless, sent).await;
+            send_endlessly(&mut stream, endless, sent).await;
             return Some(());
         }
         _ if !is_post => {
@@ -101,8 +101,12 @@ async fn answer(stream: TcpStream, endless: Endless, sent: &AtomicUsize) -> Opti
     None
 }
 
-async fn go_on(stream: &mut BufReader<TcpStream>, endless: Endless, sent: &AtomicUsize) {
-    let Endless {
+async fn send_endlessly(
+    stream: &mut BufReader<TcpStream>,
+    endless: EndlessAnswer,
+    sent: &AtomicUsize,
+) {
+    let EndlessAnswer {
         status,
         kind,
         begins,
@@ -118,10 +122,10 @@ async fn go_on(stream: &mut BufReader<TcpStream>, endless: Endless, sent: &Atomi
     }
 }
 
-async fn called(endless: Endless) -> (Failure, usize) {
+async fn called(endless: EndlessAnswer) -> (Failure, usize) {
     let (address, sent, over) = server(endless).await;
     let text = format!(r#"{{"mcpServers": {{"u": {{"type": "http", "url": "{address}"}}}}}}"#);
-    let options = Options {
+    let options = ClientOptions {
         answer_bytes_max: MAX,
         ..options()
     };
@@ -129,7 +133,7 @@ async fn called(endless: Endless) -> (Failure, usize) {
     let call = servers.call(call("t", "{}"));
     let failure = tokio::time::timeout(SOON / 2, call).await;
     let failure = failure.unwrap().unwrap_err();
-    // The connection is given up, so that the server cannot send any more.
+    // The connection is closed, so the server cannot send any more.
     until("the end of the connection", || over.load(Ordering::SeqCst)).await;
     (failure, sent.load(Ordering::SeqCst))
 }
@@ -147,7 +151,7 @@ async fn no_kind_of_answer_is_read_beyond_its_limit() {
         ("403 Forbidden", "application/json", "{"),
     ];
     for (status, kind, begins) in kinds {
-        let (failure, sent) = called(Endless {
+        let (failure, sent) = called(EndlessAnswer {
             status,
             kind,
             begins,
@@ -156,7 +160,7 @@ async fn no_kind_of_answer_is_read_beyond_its_limit() {
         assert!(sent <= MAX + IN_FLIGHT, "{status} {kind}: {sent} bytes");
         assert!(!failure.message.is_empty());
         if status == "200 OK" && kind == "application/json" {
-            assert!(failure.message.contains("more than"), "{failure}");
+            assert!(failure.message.contains("exceeds"), "{failure}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Starting when needed, once for all; both eras; lists that change; configuration at its word.
+//! Starting on first use, once for all calls; both handshakes; tool lists that change; configuration.
 
 use crate::support::{self, Bench, assert_failure, call, json, options, until};
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use tramline_core::failure::FailureKind;
 use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
-use tramline_mcp::client::{Era, Options, Servers, State};
+use tramline_mcp::client::{ClientOptions, Era, ServerState, Servers};
 use tramline_mcp::config::read;
 
 fn era(bench: &Bench) -> Era {
     match bench.servers.status().remove(0).state {
-        State::Ready { era, .. } => era,
+        ServerState::Ready { era, .. } => era,
         other => panic!("not ready: {other:?}"),
     }
 }
@@ -19,7 +19,10 @@ fn era(bench: &Bench) -> Era {
 #[tokio::test(flavor = "multi_thread")]
 async fn starts_at_the_first_call_and_once_for_all_calls() {
     let bench = Bench::with(r#"["--slow-start", "200"]"#, "", options());
-    assert!(matches!(bench.servers.status()[0].state, State::NotStarted));
+    assert!(matches!(
+        bench.servers.status()[0].state,
+        ServerState::NotStarted
+    ));
     assert!(bench.servers.known(&ToolName::new("u", "echo")).is_none());
     assert!(bench.processes().is_empty());
     let calls = (0..50).map(|_| bench.call("echo", r#"{"a":1}"#));
@@ -28,7 +31,7 @@ async fn starts_at_the_first_call_and_once_for_all_calls() {
     }
     assert_eq!(bench.processes(), [bench.pid()]);
     assert!(bench.servers.known(&ToolName::new("u", "echo")).is_some());
-    let State::Ready { tools, .. } = bench.servers.status()[0].state else {
+    let ServerState::Ready { tools, .. } = bench.servers.status()[0].state else {
         panic!("not ready");
     };
     assert_eq!(tools, 23);
@@ -76,7 +79,7 @@ async fn each_era_is_found_out_fast_and_remembered() {
     assert_failure(
         &failure,
         FailureKind::Unavailable,
-        "only 2026-07-28 is spoken here",
+        "only protocol version 2026-07-28 is supported",
     );
 }
 
@@ -110,7 +113,7 @@ async fn an_unused_server_is_stopped_and_comes_back() {
     let output = bench.call("sleep", r#"{"ms":500}"#).await;
     assert_eq!(output, Ok("slept 500 ms".into()));
     until("the stop", || bench.processes().is_empty()).await;
-    let idle = || matches!(bench.servers.status()[0].state, State::NotStarted);
+    let idle = || matches!(bench.servers.status()[0].state, ServerState::NotStarted);
     until("the state", idle).await;
     assert!(bench.servers.known(&ToolName::new("u", "echo")).is_some());
     bench.works().await;
@@ -123,7 +126,7 @@ async fn children_see_little_of_our_environment() {
         "SECRET" => Some("not for them".to_owned()),
         name => std::env::var(name).ok(),
     };
-    let options = Options {
+    let options = ClientOptions {
         lookup: Arc::new(lookup),
         ..options()
     };
@@ -134,7 +137,7 @@ async fn children_see_little_of_our_environment() {
     );
     let servers = Servers::new(read(&json(&text)).unwrap(), options);
     servers.find(&ToolName::new("u", "echo")).await.unwrap();
-    let State::Ready { pid: Some(pid), .. } = servers.status()[0].state else {
+    let ServerState::Ready { pid: Some(pid), .. } = servers.status()[0].state else {
         panic!("not ready");
     };
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
@@ -167,14 +170,14 @@ async fn what_cannot_be_started_says_why() {
     }}"#;
     let servers = Servers::new(read(&json(text)).unwrap(), options());
     for (server, says) in [
-        ("missing", "`no-such-program-anywhere` was not found"),
+        ("missing", "`no-such-program-anywhere` not found"),
         ("unset", "`env.A` uses ${NO_SUCH_VARIABLE}"),
-        ("nowhere", "`/no/such/place` is no directory"),
+        ("nowhere", "`/no/such/place` is not a directory"),
         ("silent", "exited with code 0 before it was ready"),
         ("off", "is disabled"),
         ("header", "`headers.bad name` is not a valid"),
         ("refused", "http://127.0.0.1:9/mcp: "),
-        ("old", "only the SSE transport of 2024-11-05"),
+        ("old", "only the HTTP+SSE transport of 2024-11-05"),
     ] {
         let failure = servers.find(&ToolName::new(server, "x")).await.unwrap_err();
         assert_failure(&failure, FailureKind::Unavailable, says);
@@ -192,7 +195,7 @@ async fn what_cannot_be_started_says_why() {
 async fn an_address_with_a_key_is_not_told() {
     let text = r#"{"mcpServers":{"far":{"url":"http://127.0.0.1:1/mcp?key=hush"}}}"#;
     let configs = read(&json(text)).unwrap();
-    let servers = Servers::new(configs, Options::default());
+    let servers = Servers::new(configs, ClientOptions::default());
     let failure = servers.find(&ToolName::new("far", "x")).await.unwrap_err();
     assert!(!format!("{failure:?}").contains("hush"), "{failure:?}");
     servers.shutdown().await;
@@ -207,7 +210,7 @@ async fn servers_are_exchanged_without_touching_those_that_stay() {
     servers.replace(support::config(&mark, "[]", ""));
     servers.call(support::call("echo", "{}")).await.unwrap();
     assert_eq!(support::marked(&mark), before);
-    // A change of its configuration is a new server; the old one goes when its calls are done.
+    // A changed configuration is a new server; the old one stops when its calls are done.
     servers.replace(support::config(&mark, "[]", r#", "timeout_ms": 9000"#));
     servers.call(support::call("echo", "{}")).await.unwrap();
     support::until("the old process is gone", || {
@@ -222,10 +225,10 @@ async fn servers_are_exchanged_without_touching_those_that_stay() {
     servers.shutdown().await;
 }
 
-/// Rests that no test waits out by chance.
-fn with_long_rests() -> Options {
-    Options {
-        rest_first: Duration::from_secs(3),
+/// Backoffs that are too long to pass by chance.
+fn with_long_rests() -> ClientOptions {
+    ClientOptions {
+        backoff_first: Duration::from_secs(3),
         ..options()
     }
 }
@@ -235,60 +238,71 @@ async fn a_call_waits_for_the_next_start_of_a_server_that_fell() {
     let bench = Bench::with("[]", "", with_long_rests());
     bench.works().await;
     bench.call("close", "{}").await.unwrap_err();
-    let resting = || matches!(bench.servers.status()[0].state, State::BackingOff { .. });
-    until("the rest", resting).await;
-    // All who come meanwhile wait for the same start.
+    let resting = || {
+        matches!(
+            bench.servers.status()[0].state,
+            ServerState::BackingOff { .. }
+        )
+    };
+    until("the backoff", resting).await;
+    // All calls in the meantime wait for the same start.
     let waiting = (0..20).map(|_| bench.works());
     futures_util::future::join_all(waiting).await;
 }
 
 #[tokio::test]
 async fn a_call_that_has_no_time_for_the_next_start_fails_at_once() {
-    let options = Options {
-        rest_first: Duration::from_secs(60),
-        rest_max: Duration::from_secs(60),
+    let options = ClientOptions {
+        backoff_first: Duration::from_secs(60),
+        backoff_max: Duration::from_secs(60),
         ..options()
     };
     let bench = Bench::with("[]", "", options);
     bench.works().await;
     bench.call("close", "{}").await.unwrap_err();
-    until("the rest", || {
-        matches!(bench.servers.status()[0].state, State::BackingOff { .. })
+    until("the backoff", || {
+        matches!(
+            bench.servers.status()[0].state,
+            ServerState::BackingOff { .. }
+        )
     })
     .await;
     let failure = bench.call_within("echo", "{}", 30_000).await;
-    assert_failure(&failure, FailureKind::Unavailable, "it is tried again in");
+    assert_failure(&failure, FailureKind::Unavailable, "next attempt in");
     let data = failure.data.as_ref().unwrap();
     assert_eq!(data.get("sent"), Some(&false.into()), "{failure:?}");
-    // Far from its time-out, and from the next start.
+    // Far from its timeout, and from the next start.
     let left = data.get("retry_in_ms").unwrap().as_f64().unwrap();
     assert!(left > 30_000.0, "{left}");
 }
 
 #[tokio::test]
 async fn a_server_that_cannot_start_is_not_waited_for() {
-    let options = Options {
-        rest_first: Duration::from_secs(20),
+    let options = ClientOptions {
+        backoff_first: Duration::from_secs(20),
         ..options()
     };
     let bench = Bench::with(r#"["--exit-at-start"]"#, "", options);
     let failure = bench.call("echo", "{}").await.unwrap_err();
     assert_failure(&failure, FailureKind::Unavailable, "exited with code 7");
     let failure = bench.call("echo", "{}").await.unwrap_err();
-    assert_failure(&failure, FailureKind::Unavailable, "it is tried again in");
+    assert_failure(&failure, FailureKind::Unavailable, "next attempt in");
 }
 
 #[tokio::test]
 async fn a_shutdown_does_not_wait_for_the_next_start() {
-    let options = Options {
-        rest_first: Duration::from_secs(30),
+    let options = ClientOptions {
+        backoff_first: Duration::from_secs(30),
         ..options()
     };
     let bench = Bench::with("[]", "", options);
     bench.works().await;
     bench.call("close", "{}").await.unwrap_err();
-    until("the rest", || {
-        matches!(bench.servers.status()[0].state, State::BackingOff { .. })
+    until("the backoff", || {
+        matches!(
+            bench.servers.status()[0].state,
+            ServerState::BackingOff { .. }
+        )
     })
     .await;
     let call = bench.call("echo", "{}");

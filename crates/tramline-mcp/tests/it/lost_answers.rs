@@ -1,5 +1,5 @@
-//! A server over HTTP that does what it is asked and whose answer never arrives: the call may have
-//! happened, and a run asks instead of repeating it.
+//! An HTTP server that does what it is asked but whose answer never arrives: the call may have happened, and
+//! the run asks instead of repeating it.
 
 use crate::serving::support::{engine, graph, over};
 use crate::support::{json, options};
@@ -14,54 +14,54 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::ToolName;
 use tramline_core::journal::{Answer, Pause};
 use tramline_core::{Str, Value};
-use tramline_engine::seams::{Hints, Tools};
+use tramline_engine::seams::{ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Options, Said, Start};
+use tramline_engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, RunStart};
 use tramline_mcp::client::Servers;
 use tramline_mcp::config::read;
-use tramline_mcp::server::{Http, Toolset};
+use tramline_mcp::server::{HttpOptions, Toolset};
 
 /// What happens to the answer of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Loss {
-    /// The connection breaks before a byte of it.
+enum LostAnswer {
+    /// The connection breaks before the first byte.
     Silence,
-    /// The connection breaks within it.
+    /// The connection breaks in the middle.
     Half,
-    /// Somebody in between gives up.
+    /// A proxy in between gives up.
     BadGateway,
 }
 
 /// What the server did.
 #[derive(Default)]
-struct Done {
+struct ServedCalls {
     times: AtomicUsize,
     rung: Notify,
 }
 
-/// A server with one tool, `book`, which may not be repeated.
-async fn shop(done: &Arc<Done>, stop: &CancellationToken) -> SocketAddr {
+/// A server with one tool, `book`, which must not be repeated.
+async fn shop(done: &Arc<ServedCalls>, stop: &CancellationToken) -> SocketAddr {
     let done = Arc::clone(done);
     let book = move |given: Value| {
         done.times.fetch_add(1, Ordering::SeqCst);
         done.rung.notify_one();
         async { Ok(given) }
     };
-    let tools = FakeTools::new().tool("t", "book", Hints::default(), book);
+    let tools = FakeTools::new().tool("t", "book", ToolHints::default(), book);
     let nodes = "      - { id: entry, type: entry, next: book }\n      - { id: book, type: mcp, server: t, tool: book, args: {}, next: exit }\n      - { id: exit, type: exit }\n";
     let server = over(
         engine(MemoryStore::default(), tools),
         &[Toolset::Graphs],
         vec![graph("book", nodes)],
     );
-    let http = Http::at("127.0.0.1:0".parse().unwrap());
+    let http = HttpOptions::at("127.0.0.1:0".parse().unwrap());
     let listening = server.listen(http, stop.clone()).await.unwrap();
     let address = listening.address;
     tokio::spawn(listening.serve());
     address
 }
 
-/// Whether a whole request is there.
+/// Whether the request is complete.
 fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
@@ -75,19 +75,24 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-/// Hands requests on, and loses the answers to calls.
-async fn between(shop: SocketAddr, loss: Loss, done: Arc<Done>) -> SocketAddr {
+/// Forwards requests and loses the answers to calls.
+async fn lossy_proxy(shop: SocketAddr, loss: LostAnswer, done: Arc<ServedCalls>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(hand_on(client, shop, loss, Arc::clone(&done)));
+            tokio::spawn(forward(client, shop, loss, Arc::clone(&done)));
         }
     });
     address
 }
 
-async fn hand_on(mut client: TcpStream, shop: SocketAddr, loss: Loss, done: Arc<Done>) {
+async fn forward(
+    mut client: TcpStream,
+    shop: SocketAddr,
+    loss: LostAnswer,
+    done: Arc<ServedCalls>,
+) {
     let mut request = Vec::new();
     while !is_whole(&request) {
         let mut more = [0; 4096];
@@ -105,13 +110,13 @@ async fn hand_on(mut client: TcpStream, shop: SocketAddr, loss: Loss, done: Arc<
     }
     done.rung.notified().await;
     match loss {
-        Loss::Silence => {}
-        Loss::Half => {
+        LostAnswer::Silence => {}
+        LostAnswer::Half => {
             let mut some = [0; 16];
             upstream.read_exact(&mut some).await.unwrap();
             client.write_all(&some).await.unwrap();
         }
-        Loss::BadGateway => {
+        LostAnswer::BadGateway => {
             let answer =
                 b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 4\r\nconnection: close\r\n\r\nlost";
             client.write_all(answer).await.unwrap();
@@ -124,7 +129,7 @@ fn servers(address: SocketAddr) -> Arc<Servers> {
     Arc::new(Servers::new(read(&json(&text)).unwrap(), options()))
 }
 
-fn books() -> Arc<Graph> {
+fn booking_graph() -> Arc<Graph> {
     graph(
         "trip",
         "      - { id: entry, type: entry, next: it }\n      - { id: it, type: mcp, server: t, tool: book, args: {}, next: exit }\n      - { id: exit, type: exit }\n",
@@ -133,20 +138,24 @@ fn books() -> Arc<Graph> {
 
 #[tokio::test]
 async fn a_call_whose_answer_is_lost_is_in_doubt_and_left_once() {
-    for loss in [Loss::Silence, Loss::Half, Loss::BadGateway] {
+    for loss in [
+        LostAnswer::Silence,
+        LostAnswer::Half,
+        LostAnswer::BadGateway,
+    ] {
         let stop = CancellationToken::new();
         let _guard = stop.clone().drop_guard();
-        let done = Arc::new(Done::default());
+        let done = Arc::new(ServedCalls::default());
         let shop = shop(&done, &stop).await;
-        let address = between(shop, loss, Arc::clone(&done)).await;
+        let address = lossy_proxy(shop, loss, Arc::clone(&done)).await;
         let tools = servers(address);
         let store = Arc::new(MemoryStore::default());
-        let engine = Engine::new(store, Arc::clone(&tools) as _, Options::default());
-        let start = Start::new(books(), Value::object::<Str>([]));
+        let engine = Engine::new(store, Arc::clone(&tools) as _, EngineOptions::default());
+        let start = RunStart::new(booking_graph(), Value::object::<Str>([]));
         let handle = engine.start(start).await.unwrap();
         let run = handle.run.clone();
-        let ended = handle.ended().await.unwrap();
-        let Ended::Paused(pauses) = ended else {
+        let ended = handle.wait().await.unwrap();
+        let DriveOutcome::Paused(pauses) = ended else {
             panic!("{loss:?}: {ended:?}");
         };
         assert!(
@@ -154,30 +163,30 @@ async fn a_call_whose_answer_is_lost_is_in_doubt_and_left_once() {
             "{loss:?}: {pauses:?}"
         );
         assert_eq!(done.times.load(Ordering::SeqCst), 1, "{loss:?}");
-        let said = Said {
+        let said = PauseAnswer {
             pause: pauses[0].0,
             answer: Answer::Skip { output: 1.into() },
             by: "me".into(),
             why: None,
         };
-        let handle = engine.go_on_with(&run, vec![said]).await.unwrap();
-        handle.unwrap().ended().await.unwrap();
+        let handle = engine.answer_and_resume(&run, vec![said]).await.unwrap();
+        handle.unwrap().wait().await.unwrap();
         assert_eq!(done.times.load(Ordering::SeqCst), 1, "{loss:?}");
         tools.shutdown().await;
     }
 }
 
-/// Nothing listens: the call certainly never left, and is never in doubt.
+/// Nothing listens: the call was certainly not sent, and is never in doubt.
 #[tokio::test]
 async fn a_call_that_could_not_be_sent_is_not_in_doubt() {
     let stop = CancellationToken::new();
     let _guard = stop.clone().drop_guard();
-    let done = Arc::new(Done::default());
+    let done = Arc::new(ServedCalls::default());
     let shop = shop(&done, &stop).await;
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     let gate = CancellationToken::new();
-    // It is there for the handshake, and gone for the call.
+    // The server is available for the handshake and gone for the call.
     let (open, shut) = (gate.clone(), gate.clone());
     tokio::spawn(async move {
         while let Some(Ok((mut client, _))) = open.run_until_cancelled(free.accept()).await {
@@ -195,10 +204,10 @@ async fn a_call_that_could_not_be_sent_is_not_in_doubt() {
         tokio::task::yield_now().await;
     }
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::clone(&tools) as _, Options::default());
-    let start = Start::new(books(), Value::object::<Str>([]));
-    let ended = engine.start(start).await.unwrap().ended().await.unwrap();
-    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    let engine = Engine::new(store, Arc::clone(&tools) as _, EngineOptions::default());
+    let start = RunStart::new(booking_graph(), Value::object::<Str>([]));
+    let ended = engine.start(start).await.unwrap().wait().await.unwrap();
+    assert!(matches!(ended, DriveOutcome::Finished(_)), "{ended:?}");
     assert_eq!(done.times.load(Ordering::SeqCst), 0);
     tools.shutdown().await;
 }

@@ -1,14 +1,15 @@
-//! The client against servers that misbehave and that people use, and the server against clients.
+//! The client against misbehaving and real servers, and the server against clients.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "the helpers of tests are tests too"
+    reason = "test helpers are tests too"
 )]
 
 mod calls;
 mod contract;
 mod endless;
+mod http_status;
 mod lifecycle;
 mod lost_answers;
 mod processes;

@@ -1,4 +1,4 @@
-//! Nothing is left behind: not after a shutdown, a drop, a lost runtime or our own sudden death.
+//! No process is left behind: not after a shutdown, a drop, a lost runtime or our own sudden death.
 
 use crate::support::{Bench, assert_failure, config, json, mark, marked, options, unruly, until};
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tramline_core::failure::FailureKind;
 use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
-use tramline_mcp::client::{Servers, State};
+use tramline_mcp::client::{ServerState, Servers};
 use tramline_mcp::config::read;
 
 /// The mark under which the helper below starts its server.
@@ -32,7 +32,10 @@ async fn a_shutdown_leaves_nothing() {
     );
     let failure = bench.call("echo", "{}").await.unwrap_err();
     assert_failure(&failure, FailureKind::Unavailable, "was shut down");
-    assert!(matches!(bench.servers.status()[0].state, State::NotStarted));
+    assert!(matches!(
+        bench.servers.status()[0].state,
+        ServerState::NotStarted
+    ));
     bench.servers.shutdown().await;
 }
 
@@ -66,7 +69,7 @@ async fn a_server_that_ignores_the_end_of_stdin_gets_a_signal() {
 #[tokio::test]
 async fn a_server_that_ignores_signals_is_killed_with_its_children() {
     let mark = mark();
-    // What a shell ignores, the program that takes its place ignores too.
+    // A signal that a shell ignores is also ignored by the program that it execs.
     let script = format!(
         "trap '' TERM; exec {} --ignore-eof --grandchild",
         unruly().display()
@@ -106,7 +109,7 @@ fn losing_the_runtime_leaves_nothing() {
     }
 }
 
-/// Not a test of its own: the process that the next test kills.
+/// Not a test: the process that the next test kills.
 #[tokio::test]
 #[ignore = "run by a_sudden_death_leaves_nothing"]
 async fn helper() {

@@ -1,7 +1,7 @@
-//! Servers that people use, over pipes and over HTTP.
+//! Real servers, over stdio and over HTTP.
 //!
-//! They are found under `$TRAMLINE_TOOLS`. Where they are not installed these tests say so and
-//! pass; in CI they fail.
+//! They are installed under `$TRAMLINE_TOOLS`. If they are missing, these tests say so and pass; in CI they
+//! fail.
 
 use crate::support::{SOON, json, options};
 use std::net::SocketAddr;
@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_engine::seams::{Call, Tools};
-use tramline_mcp::client::{Era, Servers, State};
+use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_mcp::client::{Era, ServerState, Servers};
 use tramline_mcp::config::read;
 
-/// The installed program, or nothing after saying so.
+/// The installed program; `None` after printing that it is missing.
 fn installed(path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("TRAMLINE_TOOLS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools"),
@@ -42,7 +42,7 @@ impl Real {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Failure> {
-        let call = Call {
+        let call = ToolCallRequest {
             tool: ToolName::new("s", tool),
             arguments,
             key: "key".into(),
@@ -124,7 +124,7 @@ async fn time() {
             .get("get_current_time", r#"{"timezone": "Europe/Lisbon"}"#)
             .await;
         assert_eq!(time.get("timezone"), Some(&"Europe/Lisbon".into()));
-        let State::Ready { era: spoken, .. } = real.0.status()[0].state else {
+        let ServerState::Ready { era: spoken, .. } = real.0.status()[0].state else {
             panic!("not ready");
         };
         assert_eq!(spoken, era);
@@ -187,7 +187,7 @@ async fn everything_over_http() {
     ));
     check_everything(&real).await;
 
-    // Gone while it is called.
+    // The server dies before a call.
     server.kill().await.unwrap();
     let message = json(r#"{"message": "hi"}"#);
     let failure = real.call("echo", message.clone()).await.unwrap_err();
@@ -195,7 +195,7 @@ async fn everything_over_http() {
     let mut server = listen(&program, address).await;
     check_everything(&real).await;
 
-    // Gone and back between two calls: the session is lost, and only one call with it.
+    // The server restarts between two calls: the session is lost, and only one call with it.
     server.kill().await.unwrap();
     let _server = listen(&program, address).await;
     let failure = real.call("echo", message).await.unwrap_err();

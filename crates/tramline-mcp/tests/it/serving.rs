@@ -1,21 +1,22 @@
-//! Tramline as a server, seen by a real client of each era.
+//! Tramline as a server, used by a real client with each handshake.
 
+mod annotations;
 mod approvals;
+mod audit;
 mod authority;
 mod control;
 mod debugging;
-mod direct;
-mod effects;
-mod elsewhere;
 mod http;
 mod library;
+mod logging;
 mod loops;
 mod sessions;
 mod settings;
 mod slow_clients;
 mod sop;
+mod stateless;
 mod stopping;
 pub(crate) mod support;
 mod tasks;
-mod telling;
 mod toolsets;
+mod url_elicitation;

@@ -1,4 +1,4 @@
-//! Finding the programs, making configurations, and looking at processes from outside.
+//! Finds programs, builds configurations, and inspects processes from outside.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,31 +7,31 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::ids::ToolName;
-use tramline_engine::seams::{Call, Tools};
-use tramline_mcp::client::{Options, Servers, State};
+use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_mcp::client::{ClientOptions, ServerState, Servers};
 use tramline_mcp::config::{ServerConfig, read};
 use tramline_unruly::processes::MARK;
 pub(crate) use tramline_unruly::processes::{mark, marked};
 
-/// More than anything here should take on a busy machine.
+/// More than any test should take on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 pub(crate) fn unruly() -> PathBuf {
-    tramline_unruly::program::unruly().unwrap()
+    tramline_unruly::program::test_server().unwrap()
 }
 
 pub(crate) fn json(text: &str) -> Value {
     Value::from_json(text).unwrap_or_else(|fault| panic!("{fault}: {text}"))
 }
 
-/// Short waits, so that tests of waiting do not wait long.
-pub(crate) fn options() -> Options {
-    Options {
+/// Short timeouts, so that tests of waiting are fast.
+pub(crate) fn options() -> ClientOptions {
+    ClientOptions {
         start_timeout: SOON,
         ping_timeout: Duration::from_millis(500),
-        rest_first: Duration::from_millis(10),
+        backoff_first: Duration::from_millis(10),
         stop_grace: Duration::from_millis(300),
-        ..Options::default()
+        ..ClientOptions::default()
     }
 }
 
@@ -58,8 +58,8 @@ impl Bench {
         Self::with("[]", "", options())
     }
 
-    /// One with arguments, more configuration and its own options.
-    pub(crate) fn with(args: &str, more: &str, options: Options) -> Self {
+    /// A server with arguments, more configuration and options.
+    pub(crate) fn with(args: &str, more: &str, options: ClientOptions) -> Self {
         let mark = mark();
         let servers = Arc::new(Servers::new(config(&mark, args, more), options));
         Self { servers, mark }
@@ -77,28 +77,28 @@ impl Bench {
         self.servers.call(call).await.unwrap_err()
     }
 
-    /// The next call works, whatever happened before.
+    /// Checks that the next call works, whatever happened before.
     pub(crate) async fn works(&self) {
         let output = self.call("echo", r#"{"still":"here"}"#).await;
         assert_eq!(output, Ok(json(r#"{"still":"here"}"#)));
     }
 
-    /// The process that takes calls now.
+    /// The process that handles calls now.
     pub(crate) fn pid(&self) -> u32 {
         match self.servers.status().remove(0).state {
-            State::Ready { pid, .. } => pid.unwrap(),
+            ServerState::Ready { pid, .. } => pid.unwrap(),
             other => panic!("not ready: {other:?}"),
         }
     }
 
-    /// The processes that still live, grandchildren included.
+    /// The processes that are still running, including grandchildren.
     pub(crate) fn processes(&self) -> Vec<u32> {
         marked(&self.mark)
     }
 }
 
-pub(crate) fn call(tool: &str, arguments: &str) -> Call {
-    Call {
+pub(crate) fn call(tool: &str, arguments: &str) -> ToolCallRequest {
+    ToolCallRequest {
         tool: ToolName::new("u", tool),
         arguments: json(arguments),
         key: "key-1".into(),
@@ -114,11 +114,11 @@ pub(crate) fn assert_failure(failure: &Failure, kind: FailureKind, says: &str) {
     assert!(failure.message.contains(says), "{failure}");
 }
 
-/// Waits for something to become true, looking often.
+/// Polls until a condition holds.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < SOON, "waited in vain for: {what}");
+        assert!(start.elapsed() < SOON, "timed out waiting for: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

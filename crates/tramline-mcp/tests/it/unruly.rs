@@ -1,10 +1,10 @@
-//! Every way of misbehaving ends in a clear failure, and the next call works.
+//! Every kind of misbehavior ends in a clear failure, and the next call works.
 
 use crate::support::{Bench, assert_failure, options};
 use std::time::{Duration, Instant};
 use tramline_core::Value;
 use tramline_core::failure::FailureKind;
-use tramline_mcp::client::{Options, State};
+use tramline_mcp::client::{ClientOptions, ServerState};
 
 #[tokio::test]
 async fn a_call_that_hangs_times_out_and_the_server_stays() {
@@ -15,7 +15,7 @@ async fn a_call_that_hangs_times_out_and_the_server_stays() {
     assert_failure(
         &failure,
         FailureKind::Timeout,
-        "u:hang gave no answer in 200ms",
+        "u:hang did not answer within 200ms",
     );
     bench.works().await;
     assert_eq!(bench.pid(), pid);
@@ -162,8 +162,8 @@ async fn much_on_stderr_is_read_and_let_go() {
 
 #[tokio::test]
 async fn a_server_that_exits_at_start_is_tried_again_more_and_more_rarely() {
-    let options = Options {
-        rest_first: Duration::from_millis(400),
+    let options = ClientOptions {
+        backoff_first: Duration::from_millis(400),
         ..options()
     };
     let bench = Bench::with(r#"["--exit-at-start"]"#, "", options);
@@ -175,7 +175,11 @@ async fn a_server_that_exits_at_start_is_tried_again_more_and_more_rarely() {
             FailureKind::Unavailable,
             "exited with code 7 before it was ready",
         );
-        assert_failure(&failure, FailureKind::Unavailable, "told to exit at start");
+        assert_failure(
+            &failure,
+            FailureKind::Unavailable,
+            "exiting at start, as requested",
+        );
         assert!(!failure.may_have_happened);
         let data = failure.data.unwrap();
         assert!(data.get("stderr").is_some());
@@ -183,24 +187,24 @@ async fn a_server_that_exits_at_start_is_tried_again_more_and_more_rarely() {
     }
     // The second call waited for the restart, which was due soon.
     assert!(start.elapsed() >= Duration::from_millis(400));
-    // Then the waits get longer than a call waits.
+    // Then the backoff gets longer than a call waits.
     let failure = bench.call("echo", "{}").await.unwrap_err();
     assert_failure(&failure, FailureKind::Unavailable, "exited with code 7");
     let failure = bench.call("echo", "{}").await.unwrap_err();
     assert_failure(&failure, FailureKind::Unavailable, "exited with code 7");
     let start = Instant::now();
     let failure = bench.call("echo", "{}").await.unwrap_err();
-    assert_failure(&failure, FailureKind::Unavailable, "it is tried again in");
+    assert_failure(&failure, FailureKind::Unavailable, "next attempt in");
     assert!(failure.data.unwrap().get("retry_in_ms").is_some());
     assert!(start.elapsed() < Duration::from_millis(200));
     let state = bench.servers.status().remove(0).state;
-    assert!(matches!(state, State::BackingOff { .. }), "{state:?}");
+    assert!(matches!(state, ServerState::BackingOff { .. }), "{state:?}");
     assert_eq!(bench.processes(), [0_u32; 0]);
 }
 
 #[tokio::test]
 async fn a_server_that_never_shakes_hands_is_given_up_in_time() {
-    let options = Options {
+    let options = ClientOptions {
         start_timeout: Duration::from_millis(600),
         ..options()
     };

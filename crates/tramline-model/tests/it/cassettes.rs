@@ -1,4 +1,4 @@
-//! What a model said, kept and told again.
+//! Recorded answers are replayed.
 
 use crate::prompt;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ async fn a_record_answers_in_the_models_place() {
     );
     let unknown = replayer.complete(prompt("d", None)).await.unwrap_err();
     assert_eq!(unknown.kind, FailureKind::NotRecorded);
-    assert!(unknown.message.contains("record it anew"), "{unknown}");
+    assert!(unknown.message.contains("record it again"), "{unknown}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is sent in each dialect, and how answers are read, streamed and whole.
+//! What is sent in each dialect, and how streamed and whole answers are read.
 
 use crate::server::{Reply, Server};
 use crate::{model, prompt};
@@ -123,7 +123,7 @@ async fn who_does_not_stream_is_understood() {
         .await
         .unwrap();
     assert_eq!(answer.text, "hello");
-    // Nobody counted: a guess from the length.
+    // Without reported usage, the count is an estimate from the length.
     assert!(answer.tokens > 2, "{}", answer.tokens);
     let whole = json!({"type": "message", "content": [{"type": "text", "text": "hel"},
         {"type": "text", "text": "lo"}], "usage": {"input_tokens": 3, "output_tokens": 4}});

@@ -1,17 +1,17 @@
-//! The planner loop over a model behind HTTP that answers well, badly, late or not at all.
+//! The planner loop with a model behind HTTP that answers well, badly, late or not at all.
 
 use crate::server::{Reply, Server};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline_core::Value;
-use tramline_engine::loop_runner::{By, LoopRunner, Request, Standing};
-use tramline_engine::seams::{Hints, Model};
+use tramline_engine::loop_runner::{LoopRequest, LoopRunner, LoopStatus, PlannerKind};
+use tramline_engine::seams::{Model, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options};
+use tramline_engine::{Engine, EngineOptions};
 use tramline_model::{Dialect, Endpoint, HttpModel, Recorder, Redact, Replayer};
 
-/// An answer in pieces, as endpoints stream it.
+/// An answer in parts, as endpoints stream it.
 fn said(text: &str) -> Reply {
     let (first, second) = text.split_at(text.len() / 2);
     let piece = |text: &str| json!({"choices": [{"delta": {"content": text}}]}).to_string();
@@ -26,8 +26,8 @@ fn said(text: &str) -> Reply {
     ])
 }
 
-/// An answer that breaks off in the middle.
-fn torn(text: &str) -> Reply {
+/// An answer that is interrupted in the middle.
+fn interrupted(text: &str) -> Reply {
     Reply::Torn(vec![
         json!({"choices": [{"delta": {"content": text}}]}).to_string(),
     ])
@@ -39,23 +39,23 @@ fn endpoint(server: &Server) -> Endpoint {
     Endpoint {
         url: server.url.clone(),
         timeout: Duration::from_secs(5),
-        silence: Duration::from_millis(300),
+        idle_timeout: Duration::from_millis(300),
         attempts: 3,
         ..Endpoint::new(Dialect::OpenAi, "m")
     }
 }
 
 fn runner(model: Arc<dyn Model>) -> LoopRunner {
-    let safe = Hints {
+    let safe = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let schema = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
     let tools = FakeTools::new()
         .tool("t", "shout", safe, |given: Value| async move { Ok(given) })
         .described("t", "shout", "Says a text aloud", schema);
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), Options::default());
+    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
     LoopRunner::new(engine).with_model(model)
 }
 
@@ -65,16 +65,19 @@ async fn over(script: Vec<Reply>) -> (LoopRunner, Server) {
     (runner(Arc::new(model)), server)
 }
 
-fn wish() -> Request {
-    Request::new("wake everybody")
+fn request() -> LoopRequest {
+    LoopRequest::new("wake everybody")
 }
 
 #[tokio::test]
 async fn a_plan_comes_over_http_and_is_done() {
     let (runner, server) = over(vec![said(GOOD)]).await;
-    let response = runner.run(wish()).await.unwrap();
+    let response = runner.run(request()).await.unwrap();
     assert!(response.success(), "{response:?}");
-    assert_eq!((response.by, response.tokens), (Some(By::Model), 11));
+    assert_eq!(
+        (response.planner, response.tokens),
+        (Some(PlannerKind::Model), 11)
+    );
     let asked = &server.asked()[0];
     assert!(
         asked.contains("t:shout") && asked.contains("wake everybody"),
@@ -94,7 +97,7 @@ async fn malformed_plans_prose_and_wrong_arguments_are_repaired_by_one_more_ques
         r#"[{"tool": "t:shout"}, 7]"#,
     ] {
         let (runner, server) = over(vec![said(bad), said(&wrapped)]).await;
-        let response = runner.run(wish()).await.unwrap();
+        let response = runner.run(request()).await.unwrap();
         assert!(response.success(), "{bad}: {response:?}");
         assert_eq!(response.tokens, 22);
         assert_eq!(server.asked().len(), 2);
@@ -105,18 +108,18 @@ async fn malformed_plans_prose_and_wrong_arguments_are_repaired_by_one_more_ques
 #[tokio::test]
 async fn a_model_that_never_plans_leaves_it_to_the_agent() {
     let (runner, _server) = over(vec![said("no"), said("no, really")]).await;
-    let response = runner.run(wish()).await.unwrap();
-    assert_eq!(response.standing, Standing::PlanRequest);
+    let response = runner.run(request()).await.unwrap();
+    assert_eq!(response.status, LoopStatus::PlanRequest);
     assert!(response.handle.is_some());
     let last = response.problems.last().unwrap();
-    assert_eq!(last, "the model gave no plan that can be read");
+    assert_eq!(last, "the model returned no valid plan");
 }
 
 #[tokio::test]
 async fn an_unknown_tool_that_stays_is_passed_over() {
     let plan = r#"[{"tool": "t:whisper", "args": {}}, {"tool": "t:shout", "args": {"text": "a"}}]"#;
     let (runner, _server) = over(vec![said(plan), said(plan)]).await;
-    let response = runner.run(wish()).await.unwrap();
+    let response = runner.run(request()).await.unwrap();
     assert!(response.success(), "{response:?}");
     assert!(response.results[0].unknown);
     assert_eq!(response.results[1].error, None);
@@ -126,10 +129,10 @@ async fn an_unknown_tool_that_stays_is_passed_over() {
 async fn a_model_that_hangs_is_given_up() {
     let began = Instant::now();
     let (runner, _server) = over(vec![Reply::Silent, Reply::Silent, Reply::Silent]).await;
-    let response = runner.run(wish()).await.unwrap();
-    assert_eq!(response.standing, Standing::PlanRequest);
+    let response = runner.run(request()).await.unwrap();
+    assert_eq!(response.status, LoopStatus::PlanRequest);
     assert!(
-        response.problems[0].contains("silent"),
+        response.problems[0].contains("does not respond"),
         "{:?}",
         response.problems
     );
@@ -146,11 +149,11 @@ async fn a_storm_of_refusals_is_outlasted_or_told() {
         )
     };
     let (runner, server) = over(vec![busy(), busy(), said(GOOD)]).await;
-    assert!(runner.run(wish()).await.unwrap().success());
+    assert!(runner.run(request()).await.unwrap().success());
     assert_eq!(server.asked().len(), 3);
     let (runner, server) = over(vec![busy(), busy(), busy()]).await;
-    let response = runner.run(wish()).await.unwrap();
-    assert_eq!(response.standing, Standing::PlanRequest);
+    let response = runner.run(request()).await.unwrap();
+    assert_eq!(response.status, LoopStatus::PlanRequest);
     assert!(
         response.problems[0].contains("slow down"),
         "{:?}",
@@ -161,8 +164,8 @@ async fn a_storm_of_refusals_is_outlasted_or_told() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_off_is_asked_for_again() {
-    let (runner, server) = over(vec![torn("{\"plan\": [{\"tool\""), said(GOOD)]).await;
-    let response = runner.run(wish()).await.unwrap();
+    let (runner, server) = over(vec![interrupted("{\"plan\": [{\"tool\""), said(GOOD)]).await;
+    let response = runner.run(request()).await.unwrap();
     assert!(response.success(), "{response:?}");
     assert_eq!(server.asked().len(), 2);
 }
@@ -174,9 +177,9 @@ async fn a_loop_that_was_recorded_runs_again_without_its_model() {
     let server = Server::start(vec![said("hm"), said(GOOD)]).await;
     let model = Arc::new(HttpModel::new(endpoint(&server)));
     let recorder = Recorder::new(model, &path, Redact::default()).unwrap();
-    let first = runner(Arc::new(recorder)).run(wish()).await.unwrap();
+    let first = runner(Arc::new(recorder)).run(request()).await.unwrap();
     let replayed = runner(Arc::new(Replayer::open(&path, Redact::default()).unwrap()));
-    let second = replayed.run(wish()).await.unwrap();
+    let second = replayed.run(request()).await.unwrap();
     assert!(first.success() && second.success());
     assert_eq!(first.plan, second.plan);
     assert_eq!(first.context, second.context);

@@ -1,18 +1,18 @@
-//! Models over a real connection: a loopback server with scripted answers plays the endpoint.
-#![allow(clippy::unwrap_used, reason = "a test speaks by panicking")]
+//! Models over a real connection: a loopback server with scripted answers acts as the endpoint.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cassettes;
 mod dialects;
+mod failures;
 mod loops;
 mod server;
-mod trouble;
 
 use std::time::Duration;
 use tramline_core::Value;
 use tramline_engine::seams::{Message, Prompt, Role};
-use tramline_model::{Dialect, Endpoint, HttpModel, Key};
+use tramline_model::{ApiKey, Dialect, Endpoint, HttpModel};
 
-/// A model at a scripted server, with little patience.
+/// A model at a scripted server, with short timeouts.
 fn model(dialect: Dialect, url: &str) -> HttpModel {
     HttpModel::new(endpoint(dialect, url))
 }
@@ -20,9 +20,9 @@ fn model(dialect: Dialect, url: &str) -> HttpModel {
 fn endpoint(dialect: Dialect, url: &str) -> Endpoint {
     Endpoint {
         url: format!("{url}/v1"),
-        key: Some(Key::new("sk-very-secret")),
+        key: Some(ApiKey::new("sk-very-secret")),
         timeout: Duration::from_secs(20),
-        silence: Duration::from_millis(400),
+        idle_timeout: Duration::from_millis(400),
         ..Endpoint::new(dialect, "small")
     }
 }

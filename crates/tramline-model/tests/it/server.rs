@@ -1,4 +1,4 @@
-//! A loopback server that plays a script, one reply per connection, and keeps what it was sent.
+//! A loopback server that plays a script, one reply per connection, and stores the requests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,11 +12,11 @@ pub(crate) enum Reply {
     Whole(u16, &'static str, String),
     /// Streams these, a line each, and ends properly.
     Stream(Vec<String>),
-    /// Streams these and hangs up without ending.
+    /// Streams these and closes the connection without an end.
     Torn(Vec<String>),
-    /// Says nothing at all.
+    /// Sends nothing at all.
     Silent,
-    /// Streams these and then says nothing more.
+    /// Streams these and then sends nothing more.
     Stuck(Vec<String>),
 }
 

@@ -1,10 +1,10 @@
-//! Small named documents beside the journals: saved workflows, settings, tool lists.
+//! Small named documents next to the journals: saved workflows, settings, tool lists.
 
-use super::faults::Trouble;
+use super::error::DbError;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Keeps a document, replacing what was there.
-pub(super) fn put(conn: &Connection, kind: &str, key: &str, body: &[u8]) -> Result<(), Trouble> {
+/// Stores a document, replacing an existing one.
+pub(super) fn put(conn: &Connection, kind: &str, key: &str, body: &[u8]) -> Result<(), DbError> {
     conn.prepare_cached(
         "INSERT INTO documents (kind, key, body) VALUES (?1, ?2, ?3) \
          ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
@@ -13,14 +13,14 @@ pub(super) fn put(conn: &Connection, kind: &str, key: &str, body: &[u8]) -> Resu
     Ok(())
 }
 
-/// Keeps a document in the place of what was seen there, if that is still there.
+/// Stores a document if the existing one still has the seen content.
 pub(super) fn swap(
     conn: &Connection,
     kind: &str,
     key: &str,
     seen: Option<&[u8]>,
     body: &[u8],
-) -> Result<bool, Trouble> {
+) -> Result<bool, DbError> {
     let changed = match seen {
         None => conn
             .prepare_cached(
@@ -38,7 +38,7 @@ pub(super) fn swap(
 }
 
 /// The document under a kind and a key.
-pub(super) fn get(conn: &Connection, kind: &str, key: &str) -> Result<Option<Vec<u8>>, Trouble> {
+pub(super) fn get(conn: &Connection, kind: &str, key: &str) -> Result<Option<Vec<u8>>, DbError> {
     let body = conn
         .prepare_cached("SELECT body FROM documents WHERE kind = ?1 AND key = ?2")?
         .query_row([kind, key], |row| row.get(0))
@@ -47,7 +47,7 @@ pub(super) fn get(conn: &Connection, kind: &str, key: &str) -> Result<Option<Vec
 }
 
 /// The keys of a kind, sorted.
-pub(super) fn list(conn: &Connection, kind: &str) -> Result<Vec<String>, Trouble> {
+pub(super) fn list(conn: &Connection, kind: &str) -> Result<Vec<String>, DbError> {
     let keys = conn
         .prepare_cached("SELECT key FROM documents WHERE kind = ?1 ORDER BY key")?
         .query_map([kind], |row| row.get(0))?
@@ -55,8 +55,8 @@ pub(super) fn list(conn: &Connection, kind: &str) -> Result<Vec<String>, Trouble
     Ok(keys)
 }
 
-/// Forgets documents of a kind.
-pub(super) fn forget(conn: &Connection, kind: &str, keys: &[String]) -> Result<(), Trouble> {
+/// Deletes documents of a kind.
+pub(super) fn forget(conn: &Connection, kind: &str, keys: &[String]) -> Result<(), DbError> {
     let mut gone = conn.prepare_cached("DELETE FROM documents WHERE kind = ?1 AND key = ?2")?;
     for key in keys {
         gone.execute([kind, key])?;

@@ -1,47 +1,49 @@
-//! Journals as rows: adding a chunk after what was seen, reading back to it, forgetting all.
+//! Journals as rows: appending a chunk, reading backwards, deleting.
 //!
-//! Chunks lie in the order they came, and each points to the one before it in its journal. A
-//! commit so writes the pages its bytes fill and no more; keyed by run, every chunk would touch
-//! pages of its own (`docs/decisions/0009-the-sqlite-store.md` has figures). A reader walks back from the
-//! tail, which for one who follows a run is the shortest way.
+//! Chunks are stored in arrival order, and each points to the previous one of its journal. So a
+//! commit only writes the pages that its bytes fill; keyed by run, every chunk would touch separate
+//! pages (`docs/decisions/0009-the-sqlite-store.md` has figures). A reader goes backwards from the
+//! tail, which is shortest for a subscriber.
 
-use super::contents;
-use super::faults::{Trouble, plain_fault};
+use super::error::{DbError, plain_fault};
+use super::stored_documents;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use tramline_core::ids::{RunId, Seq};
-use tramline_engine::seams::{Append, Chunk, StoreFault};
+use tramline_engine::seams::{Append, JournalChunk, StoreFault};
 
-/// The last event a journal can hold. Far beyond any run, and no number here can overflow.
+/// The highest event number in a journal. Far beyond any run, and low enough that no arithmetic
+/// here can overflow.
 const SEQ_MAX: Seq = u32::MAX as Seq;
 
-/// The largest chunk, well below what SQLite takes (1 GB), and more than any step should keep.
+/// The largest chunk, in bytes: well below SQLite's limit (1 GB), and more than any step should
+/// store.
 const CHUNK_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// Refuses what can never be appended before it gets to share a group with others.
+/// Rejects an append that can never succeed before it joins a group.
 pub(super) fn check(append: &Append) -> Result<(), StoreFault> {
     let Append {
         run, seen, last, ..
     } = append;
     if last <= seen || *last > SEQ_MAX {
         return Err(plain_fault(format!(
-            "a chunk from {seen} to {last} cannot be appended to {run}: it must hold at least one \
-             event, and a journal holds at most {SEQ_MAX}"
+            "a chunk from {seen} to {last} cannot be appended to {run}: it must contain at least one \
+             event, and a journal has at most {SEQ_MAX}"
         )));
     }
     if append.body.len() > CHUNK_BYTES_MAX {
         return Err(plain_fault(format!(
-            "a chunk of {} bytes cannot be appended to {run}: at most {CHUNK_BYTES_MAX} fit",
+            "a chunk of {} bytes cannot be appended to {run}: the limit is {CHUNK_BYTES_MAX}",
             append.body.len()
         )));
     }
     Ok(())
 }
 
-/// Adds a chunk with its documents, or says at which event the journal stands if that is not the
-/// one seen.
-pub(super) fn append(conn: &Connection, append: &Append) -> Result<Result<(), Seq>, Trouble> {
-    let contents = contents::keep(conn, &append.documents)?;
-    if append.seen == 0 && open(conn, append, &contents)? {
+/// Appends a chunk with its documents. Returns the journal's last event if that is not the one
+/// seen.
+pub(super) fn append(conn: &Connection, append: &Append) -> Result<Result<(), Seq>, DbError> {
+    let contents = stored_documents::keep(conn, &append.documents)?;
+    if append.seen == 0 && create(conn, append, &contents)? {
         return Ok(Ok(()));
     }
     let found = find(conn, append)?;
@@ -49,20 +51,20 @@ pub(super) fn append(conn: &Connection, append: &Append) -> Result<Result<(), Se
     let known = match found {
         Some(known) if last == append.seen as i64 => known,
         Some(_) | None => {
-            contents::drop_unused(conn, &contents)?;
+            stored_documents::drop_unused(conn, &contents)?;
             return Ok(Err(last as Seq));
         }
     };
     let tail = insert_chunk(conn, &known, None, append)?;
     update_run(conn, &known, tail, append)?;
-    contents::refer_more(conn, known.key, &contents)?;
+    stored_documents::refer_more(conn, known.key, &contents)?;
     Ok(Ok(()))
 }
 
-/// Makes a journal with its first chunk; not if it is there.
-fn open(conn: &Connection, append: &Append, contents: &[i64]) -> Result<bool, Trouble> {
-    let head = &append.head;
-    // Known beforehand, so that the row needs no second visit. Nobody else writes now.
+/// Creates a journal with its first chunk; returns false if it exists.
+fn create(conn: &Connection, append: &Append, contents: &[i64]) -> Result<bool, DbError> {
+    let head = &append.index_row;
+    // The id is known beforehand, so the row needs no update. There are no other writers now.
     let tail: i64 = conn
         .prepare_cached("SELECT ifnull(max(id), 0) + 1 FROM chunks")?
         .query_row([], |row| row.get(0))?;
@@ -82,29 +84,29 @@ fn open(conn: &Connection, append: &Append, contents: &[i64]) -> Result<bool, Tr
             head.session.as_deref(),
             head.started_ms,
             head.updated_ms,
-            contents::list(contents),
+            stored_documents::list(contents),
         ])?;
     if made == 0 {
         return Ok(false);
     }
-    let known = Known {
+    let known = RunIndex {
         key: conn.last_insert_rowid(),
         tail: 0,
         last: 0,
-        steady: true,
+        keeps_indexed_columns: true,
     };
     insert_chunk(conn, &known, Some(tail), append)?;
-    contents::refer(conn, known.key, contents)?;
+    stored_documents::refer(conn, known.key, contents)?;
     Ok(true)
 }
 
-/// Adds a chunk under an id, or under the next one if none is given; gives the id.
+/// Inserts a chunk under an id, or under the next one; returns the id.
 fn insert_chunk(
     conn: &Connection,
-    known: &Known,
+    known: &RunIndex,
     id: Option<i64>,
     append: &Append,
-) -> Result<i64, Trouble> {
+) -> Result<i64, DbError> {
     let id = conn
         .prepare_cached(
             "INSERT INTO chunks (id, journal, prev, first, last, sum, body) \
@@ -122,17 +124,17 @@ fn insert_chunk(
     Ok(id)
 }
 
-/// What the list of runs holds of a journal that is appended to.
-struct Known {
+/// The `runs` row of a journal that is appended to.
+struct RunIndex {
     key: i64,
     tail: i64,
     last: i64,
-    /// Whether the append changes nothing that an index covers.
-    steady: bool,
+    /// Whether the append changes no indexed column.
+    keeps_indexed_columns: bool,
 }
 
-fn find(conn: &Connection, append: &Append) -> Result<Option<Known>, Trouble> {
-    let head = &append.head;
+fn find(conn: &Connection, append: &Append) -> Result<Option<RunIndex>, DbError> {
+    let head = &append.index_row;
     let known = conn
         .prepare_cached(
             "SELECT key, tail, last, \
@@ -148,11 +150,11 @@ fn find(conn: &Connection, append: &Append) -> Result<Option<Known>, Trouble> {
                 head.started_ms,
             ],
             |row| {
-                Ok(Known {
+                Ok(RunIndex {
                     key: row.get(0)?,
                     tail: row.get(1)?,
                     last: row.get(2)?,
-                    steady: row.get(3)?,
+                    keeps_indexed_columns: row.get(3)?,
                 })
             },
         )
@@ -160,10 +162,15 @@ fn find(conn: &Connection, append: &Append) -> Result<Option<Known>, Trouble> {
     Ok(known)
 }
 
-/// Naming a column in an UPDATE rewrites its indexes even if the value stays: the common case
-/// names none that is indexed.
-fn update_run(conn: &Connection, known: &Known, tail: i64, append: &Append) -> Result<(), Trouble> {
-    let head = &append.head;
+/// Naming a column in an UPDATE rewrites its indexes even if the value stays the same: the common
+/// case names no indexed column.
+fn update_run(
+    conn: &Connection,
+    known: &RunIndex,
+    tail: i64,
+    append: &Append,
+) -> Result<(), DbError> {
+    let head = &append.index_row;
     conn.prepare_cached(
         "UPDATE runs SET tail = ?2, last = ?3, bytes = bytes + ?4, updated_ms = ?5 WHERE key = ?1",
     )?
@@ -174,7 +181,7 @@ fn update_run(conn: &Connection, known: &Known, tail: i64, append: &Append) -> R
         append.body.len() as i64,
         head.updated_ms,
     ])?;
-    if !known.steady {
+    if !known.keeps_indexed_columns {
         conn.prepare_cached(
             "UPDATE runs SET status = ?2, workflow = ?3, session = ?4, started_ms = ?5 \
              WHERE key = ?1",
@@ -190,8 +197,12 @@ fn update_run(conn: &Connection, known: &Known, tail: i64, append: &Append) -> R
     Ok(())
 }
 
-/// The chunks that hold events after `after`. A gap is damage and never passed over.
-pub(super) fn read(conn: &Connection, run: &RunId, after: Seq) -> Result<Vec<Chunk>, Trouble> {
+/// The chunks with events after `after`. A gap is an error, never skipped.
+pub(super) fn read(
+    conn: &Connection,
+    run: &RunId,
+    after: Seq,
+) -> Result<Vec<JournalChunk>, DbError> {
     let Some(journal) = journal(conn, run)? else {
         return Ok(Vec::new());
     };
@@ -202,7 +213,7 @@ pub(super) fn read(conn: &Connection, run: &RunId, after: Seq) -> Result<Vec<Chu
     let (mut id, mut last) = (journal.tail, journal.last as Seq);
     while last > after {
         let (prev, chunk) =
-            link(&mut links, id, &journal, last)?.ok_or_else(|| missing(run, last))?;
+            read_link(&mut links, id, &journal, last)?.ok_or_else(|| missing(run, last))?;
         (id, last) = (prev, chunk.first - 1);
         chunks.push(chunk);
     }
@@ -210,8 +221,8 @@ pub(super) fn read(conn: &Connection, run: &RunId, after: Seq) -> Result<Vec<Chu
     Ok(chunks)
 }
 
-/// The chunks of a journal that are as they were written, whatever lies between them.
-pub(super) fn salvage(conn: &Connection, run: &RunId) -> Result<Vec<Chunk>, Trouble> {
+/// The intact chunks of a journal, regardless of gaps.
+pub(super) fn salvage(conn: &Connection, run: &RunId) -> Result<Vec<JournalChunk>, DbError> {
     let Some(journal) = journal(conn, run)? else {
         return Ok(Vec::new());
     };
@@ -223,25 +234,25 @@ pub(super) fn salvage(conn: &Connection, run: &RunId) -> Result<Vec<Chunk>, Trou
         let body: Vec<u8> = row.get(3)?;
         let whole = crc32fast::hash(&body) == row.get::<_, u32>(2)?;
         let (first, last) = (first as Seq, last as Seq);
-        Ok(whole.then_some(Chunk { first, last, body }))
+        Ok(whole.then_some(JournalChunk { first, last, body }))
     })?;
-    // A row that cannot even be read is passed over like one that is not as it was written.
-    let mut chunks: Vec<Chunk> = rows.filter_map(Result::ok).flatten().collect();
+    // A row that cannot be read is skipped like a damaged one.
+    let mut chunks: Vec<JournalChunk> = rows.filter_map(Result::ok).flatten().collect();
     chunks.sort_by_key(|chunk| chunk.first);
     Ok(chunks)
 }
 
-/// The chunk under an id and the id before it, if it is the one that ends at `last`, and whole.
-fn link(
+/// The chunk under an id and the id before it, if it ends at `last` and is intact.
+fn read_link(
     links: &mut CachedStatement<'_>,
     id: i64,
-    journal: &Journal,
+    journal: &JournalRow,
     last: Seq,
-) -> Result<Option<(i64, Chunk)>, Trouble> {
+) -> Result<Option<(i64, JournalChunk)>, DbError> {
     let found = links
         .query_row([id, journal.key], |row| {
             let (first, last): (i64, i64) = (row.get(1)?, row.get(2)?);
-            let chunk = Chunk {
+            let chunk = JournalChunk {
                 first: first as Seq,
                 last: last as Seq,
                 body: row.get(4)?,
@@ -255,8 +266,8 @@ fn link(
     }))
 }
 
-/// Forgets runs; gives how many were there.
-pub(super) fn remove(conn: &Connection, runs: &[RunId]) -> Result<usize, Trouble> {
+/// Deletes runs; returns how many existed.
+pub(super) fn remove(conn: &Connection, runs: &[RunId]) -> Result<usize, DbError> {
     let mut removed = 0;
     for run in runs {
         let Some(journal) = journal(conn, run)? else {
@@ -267,14 +278,14 @@ pub(super) fn remove(conn: &Connection, runs: &[RunId]) -> Result<usize, Trouble
         let mut id = journal.tail;
         while id > 0 {
             let prev = cut.query_row([id, journal.key], |row| row.get(0));
-            // What a damaged journal still has beyond its gap cannot be found and stays.
+            // Chunks of a damaged journal beyond its gap cannot be found and stay.
             id = prev.optional()?.unwrap_or(0);
         }
         let contents: Option<String> = conn
             .prepare_cached("DELETE FROM runs WHERE key = ?1 RETURNING contents")?
             .query_row([journal.key], |row| row.get(0))?;
         if let Some(contents) = contents {
-            contents::release(conn, journal.key, &contents)?;
+            stored_documents::release(conn, journal.key, &contents)?;
         }
         conn.prepare_cached("DELETE FROM claims WHERE run = ?1")?
             .execute([run.as_str()])?;
@@ -283,9 +294,9 @@ pub(super) fn remove(conn: &Connection, runs: &[RunId]) -> Result<usize, Trouble
     Ok(removed)
 }
 
-/// Finds every journal's tail, last event and size anew by going through all chunks once, and which
+/// Rebuilds every journal's tail, last event and size by scanning all chunks once, and which
 /// documents each refers to.
-pub(super) fn rebuild(conn: &Connection) -> Result<usize, Trouble> {
+pub(super) fn rebuild(conn: &Connection) -> Result<usize, DbError> {
     let changed = conn.execute(
         "UPDATE runs SET tail = found.tail, last = found.last, bytes = found.bytes \
          FROM (SELECT journal, max(last) AS last, sum(length(body)) AS bytes, id AS tail \
@@ -293,21 +304,21 @@ pub(super) fn rebuild(conn: &Connection) -> Result<usize, Trouble> {
          WHERE found.journal = runs.key",
         [],
     )?;
-    contents::rebuild(conn)?;
+    stored_documents::rebuild(conn)?;
     Ok(changed)
 }
 
-struct Journal {
+struct JournalRow {
     key: i64,
     tail: i64,
     last: i64,
 }
 
-fn journal(conn: &Connection, run: &RunId) -> Result<Option<Journal>, Trouble> {
+fn journal(conn: &Connection, run: &RunId) -> Result<Option<JournalRow>, DbError> {
     let found = conn
         .prepare_cached("SELECT key, tail, last FROM runs WHERE run = ?1")?
         .query_row([run.as_str()], |row| {
-            Ok(Journal {
+            Ok(JournalRow {
                 key: row.get(0)?,
                 tail: row.get(1)?,
                 last: row.get(2)?,
@@ -317,9 +328,9 @@ fn journal(conn: &Connection, run: &RunId) -> Result<Option<Journal>, Trouble> {
     Ok(found)
 }
 
-fn missing(run: &RunId, seq: Seq) -> Trouble {
-    Trouble::Damage(format!(
-        "event {seq} of {run} is missing or not as it was written (`tramline runs export {run} --out \
-         FILE` writes down what can be read of that run)"
+fn missing(run: &RunId, seq: Seq) -> DbError {
+    DbError::Damage(format!(
+        "event {seq} of {run} is missing or damaged (`tramline runs export {run} --out FILE` \
+         saves the readable part of that run)"
     ))
 }

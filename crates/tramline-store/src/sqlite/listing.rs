@@ -1,62 +1,63 @@
-//! The list of runs, newest first, by the index that fits the filter.
+//! The list of runs, newest first, using the index that fits the filter.
 
-use super::faults::Trouble;
-use super::owner::Owners;
+use super::error::DbError;
+use super::process_lock::ProcessLocks;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use std::collections::HashMap;
 use tramline_core::ids::RunId;
-use tramline_engine::seams::{Head, Page, RunFilter, RunRow, Status, Usage};
+use tramline_engine::seams::{RunFilter, RunIndexRow, RunPage, RunRow, RunStatus, StoreUsage};
 
-/// Rows in a page when the filter leaves it open.
+/// The default number of rows in a page.
 const PAGE_ROWS: usize = 100;
 
-/// Rows in a page at most, however many were asked for: the rest is the next page's.
+/// The maximum number of rows in a page; the rest is on the next page.
 const PAGE_ROWS_MAX: usize = 1_000;
 
 const COLUMNS: &str = "SELECT r.run, r.last, r.bytes, r.status, r.workflow, r.session, \
      r.started_ms, r.updated_ms, c.owner FROM runs r LEFT JOIN claims c ON c.run = r.run";
 
-/// One page of the runs that fit.
+/// One page of the matching runs.
 pub(super) fn page(
     conn: &Connection,
-    owners: &Owners,
+    owners: &ProcessLocks,
     filter: &RunFilter,
-) -> Result<Page, Trouble> {
-    let most = match filter.most {
+) -> Result<RunPage, DbError> {
+    let most = match filter.limit {
         0 => PAGE_ROWS,
         most => most.min(PAGE_ROWS_MAX),
     };
-    let mut alive = Alive::new(owners);
+    let mut alive = OwnerLiveness::new(owners);
     let mut rows = Vec::new();
-    for status in asked(filter) {
-        // One more than wanted tells whether there are more.
+    for status in statuses(filter) {
+        // One row more than requested shows whether there are more.
         rows.extend(select(conn, &mut alive, filter, status, most + 1)?);
     }
-    // Each status came in order; together they are put in order again.
+    // Each status is in order; together they must be sorted again.
     rows.sort_unstable_by(|a, b| b.run.cmp(&a.run));
     let more = rows.len() > most;
     rows.truncate(most);
-    Ok(Page { rows, more })
+    Ok(RunPage { rows, more })
 }
 
-/// How much all runs take up, without a row leaving the database.
-pub(super) fn usage(conn: &Connection) -> Result<Usage, Trouble> {
-    let open = [Status::Running, Status::Paused, Status::Guided].map(Status::as_str);
+/// The size of all runs, computed in the database.
+pub(super) fn usage(conn: &Connection) -> Result<StoreUsage, DbError> {
+    let open =
+        [RunStatus::Running, RunStatus::Paused, RunStatus::SopSession].map(RunStatus::as_str);
     let (open, bytes): (i64, i64) = conn
         .prepare_cached(
             "SELECT count(*) FILTER (WHERE status IN (?1, ?2, ?3)), \
                coalesce(sum(bytes), 0) + (SELECT coalesce(sum(bytes), 0) FROM contents) FROM runs",
         )?
         .query_row(open, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(Usage {
+    Ok(StoreUsage {
         open: u64::try_from(open).unwrap_or(0),
         bytes: u64::try_from(bytes).unwrap_or(0),
     })
 }
 
-/// How many bytes of the file are in use; known without looking at any row.
-pub(super) fn footprint(conn: &Connection) -> Result<u64, Trouble> {
+/// The bytes of the file in use, without reading any row.
+pub(super) fn footprint(conn: &Connection) -> Result<u64, DbError> {
     let bytes: i64 = conn
         .prepare_cached(
             "SELECT (p.page_count - f.freelist_count) * s.page_size \
@@ -66,8 +67,8 @@ pub(super) fn footprint(conn: &Connection) -> Result<u64, Trouble> {
     Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
-/// How many runs were born in a millisecond, by the stretch of ids that begin with it.
-pub(super) fn born(conn: &Connection, at_ms: i64) -> Result<u64, Trouble> {
+/// How many runs started in a millisecond, by the range of ids that begin with it.
+pub(super) fn born(conn: &Connection, at_ms: i64) -> Result<u64, DbError> {
     let (first, last) = (RunId::new(at_ms, 0), RunId::new(at_ms, u128::MAX));
     let born: i64 = conn
         .prepare_cached("SELECT count(*) FROM runs WHERE run BETWEEN ?1 AND ?2")?
@@ -78,23 +79,23 @@ pub(super) fn born(conn: &Connection, at_ms: i64) -> Result<u64, Trouble> {
 /// One run's row.
 pub(super) fn row(
     conn: &Connection,
-    owners: &Owners,
+    owners: &ProcessLocks,
     run: &RunId,
-) -> Result<Option<RunRow>, Trouble> {
-    let mut alive = Alive::new(owners);
+) -> Result<Option<RunRow>, DbError> {
+    let mut alive = OwnerLiveness::new(owners);
     conn.prepare_cached(&format!("{COLUMNS} WHERE r.run = ?1"))?
         .query_row([run.as_str()], |row| Ok(read_row(row, &mut alive)))
         .optional()?
         .transpose()
 }
 
-/// The statuses to ask for one by one, each a stretch of the index in order; `None` is any.
-fn asked(filter: &RunFilter) -> Vec<Option<Status>> {
-    let all = || Status::ALL.into_iter();
+/// The statuses to query one by one, each an ordered index range; `None` is any.
+fn statuses(filter: &RunFilter) -> Vec<Option<RunStatus>> {
+    let all = || RunStatus::ALL.into_iter();
     let some: Vec<_> = all()
         .filter(|status| filter.status.contains(status))
         .collect();
-    if some.is_empty() || some.len() == Status::ALL.len() {
+    if some.is_empty() || some.len() == RunStatus::ALL.len() {
         return vec![None];
     }
     some.into_iter().map(Some).collect()
@@ -102,11 +103,11 @@ fn asked(filter: &RunFilter) -> Vec<Option<Status>> {
 
 fn select(
     conn: &Connection,
-    alive: &mut Alive<'_>,
+    alive: &mut OwnerLiveness<'_>,
     filter: &RunFilter,
-    status: Option<Status>,
+    status: Option<RunStatus>,
     most: usize,
-) -> Result<Vec<RunRow>, Trouble> {
+) -> Result<Vec<RunRow>, DbError> {
     let text = |text: &str| Value::from(text.to_owned());
     let conditions = [
         ("r.status = ?", status.map(|status| text(status.as_str()))),
@@ -145,44 +146,45 @@ fn select(
     Ok(rows)
 }
 
-fn read_row(row: &Row<'_>, alive: &mut Alive<'_>) -> Result<RunRow, Trouble> {
+fn read_row(row: &Row<'_>, alive: &mut OwnerLiveness<'_>) -> Result<RunRow, DbError> {
     let (run, status): (String, String) = (row.get(0)?, row.get(3)?);
     let owner: Option<String> = row.get(8)?;
-    let odd = |what: &str| Trouble::Damage(format!("the list of runs holds {what}"));
+    let odd = |what: &str| DbError::Damage(format!("the list of runs contains {what}"));
     Ok(RunRow {
         run: run.parse().map_err(|error| odd(&format!("{error}")))?,
         last: row.get::<_, i64>(1)? as u64,
         bytes: row.get::<_, i64>(2)? as u64,
-        head: Head {
-            status: Status::parse(&status).ok_or_else(|| odd(&format!("the status {status}")))?,
+        index_row: RunIndexRow {
+            status: RunStatus::parse(&status)
+                .ok_or_else(|| odd(&format!("the status {status}")))?,
             workflow: row.get::<_, String>(4)?.into(),
             session: row.get::<_, Option<String>>(5)?.map(Into::into),
             started_ms: row.get(6)?,
             updated_ms: row.get(7)?,
         },
-        driven: owner.is_some_and(|owner| alive.has(owner)),
+        driven: owner.is_some_and(|owner| alive.is_alive(owner)),
     })
 }
 
-/// Remembers for one list which owners live: a page of runs has few owners.
-struct Alive<'o> {
-    owners: &'o Owners,
+/// Caches for one list which owners are alive: a page of runs has few owners.
+struct OwnerLiveness<'o> {
+    owners: &'o ProcessLocks,
     known: HashMap<String, bool>,
 }
 
-impl<'o> Alive<'o> {
-    fn new(owners: &'o Owners) -> Self {
+impl<'o> OwnerLiveness<'o> {
+    fn new(owners: &'o ProcessLocks) -> Self {
         Self {
             owners,
             known: HashMap::new(),
         }
     }
 
-    fn has(&mut self, owner: String) -> bool {
+    fn is_alive(&mut self, owner: String) -> bool {
         if let Some(lives) = self.known.get(&owner) {
             return *lives;
         }
-        let lives = self.owners.lives(&owner);
+        let lives = self.owners.is_alive(&owner);
         self.known.insert(owner, lives);
         lives
     }

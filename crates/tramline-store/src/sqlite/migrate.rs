@@ -1,9 +1,9 @@
-//! Brings a database to the layout this version knows, one step per file in `migrations/`.
+//! Migrates a database to the current layout, one step per file in `migrations/`.
 
 use rusqlite::Connection;
 
-/// The steps in order. A database's `user_version` counts those it has been through; steps that
-/// were released never change.
+/// The steps in order. A database's `user_version` counts the ones applied; released steps never
+/// change.
 const STEPS: [&str; 2] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
@@ -12,12 +12,12 @@ const STEPS: [&str; 2] = [
 /// The layout this version writes.
 pub(super) const LAYOUT: i64 = STEPS.len() as i64;
 
-/// The layout a database has; 0 is none of ours.
+/// The layout of a database; 0 means it is not ours.
 pub(super) fn layout(conn: &Connection) -> rusqlite::Result<i64> {
     conn.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Takes the missing steps, all or none.
+/// Applies the missing steps, all or none.
 pub(super) fn migrate(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("BEGIN IMMEDIATE")?;
     let done = missing_steps(conn).and_then(|()| conn.execute_batch("COMMIT"));

@@ -1,35 +1,35 @@
-//! Reads all that is kept and holds it against its sums, for whoever wants to know whether it is whole.
+//! Reads everything in the store and verifies its checksums.
 
-use super::faults::Trouble;
+use super::error::DbError;
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 use std::ops::RangeInclusive;
 use tramline_core::journal::ContentDigest;
 
-/// Problems that are named; more are counted.
-const NAMED_MAX: usize = 1_000;
+/// The maximum number of problems listed; further ones are counted.
+const PROBLEMS_MAX: usize = 1_000;
 
-/// Ranges of events that are named for one run.
+/// The maximum number of event ranges listed for one run.
 const RANGES_MAX: usize = 8;
 
-/// What came of a verification.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// Journals that were read.
+    /// The number of journals read.
     pub runs: u64,
-    /// Events in them.
+    /// The number of events in them.
     pub events: u64,
-    /// Documents that journals refer to.
+    /// The number of documents that journals refer to.
     pub documents: u64,
-    /// What is wrong.
+    /// The problems found.
     pub problems: Vec<StoreProblem>,
-    /// Further problems, which are not named.
+    /// The number of further problems, which are not listed.
     pub more: u64,
 }
 
-/// Something that is not as it was written.
+/// Stored data that is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreProblem {
-    /// The run that it is about.
+    /// The affected run, if it is about one.
     pub run: Option<String>,
     /// What is wrong.
     pub what: String,
@@ -37,7 +37,7 @@ pub struct StoreProblem {
 
 impl Verification {
     fn add(&mut self, run: Option<&str>, what: String) {
-        if self.problems.len() >= NAMED_MAX {
+        if self.problems.len() >= PROBLEMS_MAX {
             self.more += 1;
             return;
         }
@@ -45,19 +45,19 @@ impl Verification {
         self.problems.push(StoreProblem { run, what });
     }
 
-    /// Takes note of a step that could not be finished: what is unreadable is a problem, too.
-    fn step(&mut self, name: &str, done: Result<(), Trouble>) {
+    /// Records a step that could not be finished: unreadable data is a problem too.
+    fn step(&mut self, name: &str, done: Result<(), DbError>) {
         match done {
             Ok(()) => {}
-            Err(Trouble::Damage(what)) => self.add(None, what),
-            Err(Trouble::Sqlite(error)) => {
-                self.add(None, format!("{name} cannot be read: {error}"));
+            Err(DbError::Damage(what)) => self.add(None, what),
+            Err(DbError::Sqlite(error)) => {
+                self.add(None, format!("cannot read {name}: {error}"));
             }
         }
     }
 }
 
-/// Reads everything.
+/// Verifies everything.
 pub(super) fn verify(conn: &Connection) -> Verification {
     let mut found = Verification::default();
     let done = pages(conn, &mut found);
@@ -74,7 +74,7 @@ pub(super) fn verify(conn: &Connection) -> Verification {
 }
 
 /// SQLite's own check of the file, its tables and their indexes.
-fn pages(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> {
+fn pages(conn: &Connection, found: &mut Verification) -> Result<(), DbError> {
     let mut check = conn.prepare("PRAGMA integrity_check(100)")?;
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
@@ -87,7 +87,7 @@ fn pages(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> {
 }
 
 /// A row of the list of runs.
-struct Listed {
+struct ListedRun {
     key: i64,
     run: String,
     tail: i64,
@@ -95,11 +95,11 @@ struct Listed {
     bytes: i64,
 }
 
-fn journals(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> {
+fn journals(conn: &Connection, found: &mut Verification) -> Result<(), DbError> {
     let mut all = conn.prepare("SELECT key, run, tail, last, bytes FROM runs ORDER BY key")?;
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
-        let listed = Listed {
+        let listed = ListedRun {
             key: row.get(0)?,
             run: row.get(1)?,
             tail: row.get(2)?,
@@ -108,32 +108,31 @@ fn journals(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> 
         };
         found.runs += 1;
         found.events += u64::try_from(listed.last).unwrap_or_default();
-        let what = match is_whole(conn, &listed) {
+        let what = match is_intact(conn, &listed) {
             Ok(true) => continue,
-            Ok(false) => gaps(conn, &listed),
+            Ok(false) => damaged_events(conn, &listed),
             Err(trouble) => Err(trouble),
         };
         let what = what.unwrap_or_else(|trouble| match trouble {
-            Trouble::Damage(what) => what,
-            Trouble::Sqlite(error) => format!("its journal cannot be read: {error}"),
+            DbError::Damage(what) => what,
+            DbError::Sqlite(error) => format!("cannot read its journal: {error}"),
         });
         found.add(Some(&listed.run), what);
     }
     Ok(())
 }
 
-/// Whether a journal's chunks follow each other from its first event to its last, each as it was
-/// written.
-fn is_whole(conn: &Connection, listed: &Listed) -> Result<bool, Trouble> {
+/// Whether a journal's chunks form a chain from its first event to its last, each intact.
+fn is_intact(conn: &Connection, listed: &ListedRun) -> Result<bool, DbError> {
     let mut links = conn.prepare_cached(
         "SELECT prev, first, last, sum, body FROM chunks WHERE id = ?1 AND journal = ?2",
     )?;
     let (mut id, mut last, mut bytes) = (listed.tail, listed.last, 0);
     while last > 0 {
-        let Some(link) = link(&mut links, id, listed.key)? else {
+        let Some(link) = read_link(&mut links, id, listed.key)? else {
             return Ok(false);
         };
-        if !link.whole || link.last != last || !(1..=last).contains(&link.first) {
+        if !link.is_intact || link.last != last || !(1..=last).contains(&link.first) {
             return Ok(false);
         }
         (id, last, bytes) = (link.prev, link.first - 1, bytes + link.bytes);
@@ -141,30 +140,34 @@ fn is_whole(conn: &Connection, listed: &Listed) -> Result<bool, Trouble> {
     Ok(id == 0 && bytes == listed.bytes)
 }
 
-struct Link {
+struct ChunkLink {
     prev: i64,
     first: i64,
     last: i64,
     bytes: i64,
-    whole: bool,
+    is_intact: bool,
 }
 
-fn link(statement: &mut CachedStatement<'_>, id: i64, key: i64) -> Result<Option<Link>, Trouble> {
+fn read_link(
+    statement: &mut CachedStatement<'_>,
+    id: i64,
+    key: i64,
+) -> Result<Option<ChunkLink>, DbError> {
     let link = statement.query_row([id, key], |row| {
         let body = row.get_ref(4)?.as_blob()?;
-        Ok(Link {
+        Ok(ChunkLink {
             prev: row.get(0)?,
             first: row.get(1)?,
             last: row.get(2)?,
             bytes: body.len() as i64,
-            whole: i64::from(crc32fast::hash(body)) == row.get::<_, i64>(3)?,
+            is_intact: i64::from(crc32fast::hash(body)) == row.get::<_, i64>(3)?,
         })
     });
     Ok(link.optional()?)
 }
 
-/// Which events of a journal are missing or not as they were written.
-fn gaps(conn: &Connection, listed: &Listed) -> Result<String, Trouble> {
+/// Which events of a journal are missing or damaged.
+fn damaged_events(conn: &Connection, listed: &ListedRun) -> Result<String, DbError> {
     let mut all = conn.prepare_cached(
         "SELECT first, last, sum, body FROM chunks WHERE journal = ?1 ORDER BY first",
     )?;
@@ -188,18 +191,16 @@ fn gaps(conn: &Connection, listed: &Listed) -> Result<String, Trouble> {
         missing.push(next..=listed.last);
     }
     if missing.is_empty() {
-        return Ok(
-            "all of its events are there, but the list of runs does not fit them".to_owned(),
-        );
+        return Ok("all of its events exist, but its row in the list of runs is wrong".to_owned());
     }
     Ok(format!(
-        "of its {} events these are missing or not as they were written: {}",
+        "of its {} events these are missing or damaged: {}",
         listed.last,
-        named(&missing)
+        describe_ranges(&missing)
     ))
 }
 
-fn named(ranges: &[RangeInclusive<i64>]) -> String {
+fn describe_ranges(ranges: &[RangeInclusive<i64>]) -> String {
     let spoken = |range: &RangeInclusive<i64>| match (range.start(), range.end()) {
         (first, last) if first == last => format!("event {first}"),
         (first, last) => format!("events {first} to {last}"),
@@ -212,7 +213,7 @@ fn named(ranges: &[RangeInclusive<i64>]) -> String {
 }
 
 /// Chunks whose run is not listed.
-fn unlisted(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> {
+fn unlisted(conn: &Connection, found: &mut Verification) -> Result<(), DbError> {
     let mut all = conn.prepare(
         "SELECT journal, count(*) FROM chunks WHERE journal NOT IN (SELECT key FROM runs) \
          GROUP BY journal",
@@ -223,7 +224,7 @@ fn unlisted(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> 
         found.add(
             None,
             format!(
-                "{chunks} chunks of journal {journal} are there, but its run is not listed: its row was \
+                "journal {journal} has {chunks} chunks, but its run is not listed: its row was \
                  lost, or it was removed after it was damaged"
             ),
         );
@@ -231,8 +232,8 @@ fn unlisted(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> 
     Ok(())
 }
 
-/// Every document against its digest.
-fn contents(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> {
+/// Verifies every document's digest.
+fn contents(conn: &Connection, found: &mut Verification) -> Result<(), DbError> {
     let mut all = conn.prepare("SELECT key, digest, bytes, body FROM contents")?;
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
@@ -250,22 +251,16 @@ fn contents(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> 
         }
         let users = users(conn, row.get(0)?)?;
         if users.is_empty() {
-            found.add(
-                None,
-                "a document that no run uses is not as it was written".to_owned(),
-            );
+            found.add(None, "a document that no run uses is damaged".to_owned());
         }
         for run in users {
-            found.add(
-                Some(&run),
-                "the document it runs is not as it was written".to_owned(),
-            );
+            found.add(Some(&run), "the document it runs is damaged".to_owned());
         }
     }
     Ok(())
 }
 
-fn users(conn: &Connection, content: i64) -> Result<Vec<String>, Trouble> {
+fn users(conn: &Connection, content: i64) -> Result<Vec<String>, DbError> {
     let mut all = conn.prepare_cached(
         "SELECT runs.run FROM refers JOIN runs ON runs.key = refers.journal WHERE refers.content = ?1",
     )?;
@@ -273,8 +268,8 @@ fn users(conn: &Connection, content: i64) -> Result<Vec<String>, Trouble> {
     Ok(runs.collect::<Result<_, _>>()?)
 }
 
-/// Documents that journals refer to and that are not there.
-fn references(conn: &Connection, found: &mut Verification) -> Result<(), Trouble> {
+/// References of journals to missing documents.
+fn references(conn: &Connection, found: &mut Verification) -> Result<(), DbError> {
     let mut all = conn.prepare(
         "SELECT DISTINCT runs.run FROM runs, json_each(runs.contents) AS each \
          WHERE each.value NOT IN (SELECT key FROM contents)",

@@ -1,4 +1,4 @@
-//! Closing: what was queued is done, nothing is left behind.
+//! Closing: queued work is done, nothing is left behind.
 
 use crate::{chunk, database, run};
 use std::collections::BTreeSet;
@@ -15,12 +15,12 @@ async fn queued_appends_are_finished() {
     let store = Sqlite::open(dir.path()).unwrap();
     let mut answered = 0;
     for n in 0..300 {
-        // Too large to be written where it is brought.
+        // Too large to be written on the caller's thread.
         let append = store.append(chunk(&run(n), 0, vec![0; 70_000]));
-        // Looks at it once, so that it is queued, and stops waiting.
+        // Polls once, so that it is queued, and stops waiting.
         answered += usize::from(timeout(Duration::ZERO, append).await.is_ok());
     }
-    assert!(answered < 300, "none was left waiting");
+    assert!(answered < 300, "all were answered");
     drop(store);
     let store = Sqlite::open(dir.path()).unwrap();
     for n in 0..300 {
@@ -77,7 +77,7 @@ async fn a_log_grows_for_many_commits_at_once_and_is_read_up_to_its_end() {
     }
     assert!((2..=4).contains(&sizes.len()), "{sizes:?}");
     drop(store);
-    assert!(size() > 0, "it was moved");
+    assert!(size() > 0, "it was checkpointed");
     let store = Sqlite::open(dir.path()).unwrap();
     assert_eq!(store.read(&run(1), 0).await.unwrap().len(), 15);
 }

@@ -10,17 +10,17 @@ use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_core::journal::StoredDocument;
 use tramline_core::workflow::{Action, Edge, Node, Workflow};
-use tramline_engine::seams::{Append, Status, Store};
+use tramline_engine::seams::{Append, RunStatus, Store};
 use tramline_engine::testing::FakeTools;
-use tramline_engine::{Engine, Options, Start};
+use tramline_engine::{Engine, EngineOptions, RunStart};
 use tramline_store::Sqlite;
 
-/// Runs that each of two processes begins and removes.
+/// Runs that each of two processes starts and removes.
 const ROUNDS: u64 = 60;
 
 fn begins(n: u64, document: &Arc<StoredDocument>) -> Append {
     Append {
-        head: head(Status::Completed),
+        index_row: head(RunStatus::Completed),
         documents: vec![Arc::clone(document)],
         ..chunk(&run(n), 0, vec![1])
     }
@@ -44,7 +44,7 @@ async fn two_processes_begin_and_remove_runs_of_one_document() {
                 for round in 0..ROUNDS {
                     let n = 2 * round + process;
                     store.append(begins(n, &shared)).await.unwrap();
-                    // As long as the run is there, so is what it refers to.
+                    // While the run exists, so do the documents it refers to.
                     let found = store.document(&shared.digest).await.unwrap();
                     assert_eq!(found.as_ref(), Some(&shared.body), "round {round}");
                     assert_eq!(store.remove(&[run(n)]).await.unwrap(), 1);
@@ -80,7 +80,7 @@ async fn what_refers_to_what_is_found_anew() {
 
 fn engine(dir: &Path) -> Engine {
     let store = Arc::new(Sqlite::open(dir).unwrap());
-    Engine::new(store, Arc::new(FakeTools::new()), Options::default())
+    Engine::new(store, Arc::new(FakeTools::new()), EngineOptions::default())
 }
 
 /// A workflow that does nothing.
@@ -103,14 +103,17 @@ async fn a_document_that_is_missing_or_changed_is_damage() {
         ("DELETE FROM contents", "is missing"),
         (
             "UPDATE contents SET body = CAST(replace(CAST(body AS TEXT), 'nothing', 'something') AS BLOB)",
-            "is not as it was written",
+            "does not match its digest",
         ),
     ] {
         let dir = tempdir().unwrap();
         let here = engine(dir.path());
-        let handle = here.start(Start::new(graph(), Value::Null)).await.unwrap();
+        let handle = here
+            .start(RunStart::new(graph(), Value::Null))
+            .await
+            .unwrap();
         let run = handle.run.clone();
-        handle.ended().await.unwrap();
+        handle.wait().await.unwrap();
         drop(here);
         let conn = Connection::open(database(dir.path())).unwrap();
         assert_eq!(conn.execute(damage, []).unwrap(), 1);
@@ -122,8 +125,8 @@ async fn a_document_that_is_missing_or_changed_is_damage() {
             "{fault}"
         );
         assert!(fault.contains(says), "{fault}");
-        // Whose it is can be told, and it can be removed.
-        there.begun(&run).await.unwrap();
+        // Its owner can be read, and it can be removed.
+        there.run_header(&run).await.unwrap();
         assert_eq!(there.store().remove(&[run]).await.unwrap(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The promises of the seam, on disk and in memory.
+//! The store contract, on disk and in memory.
 
 use crate::{chunk, run};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ async fn in_memory() {
     store_contract(async || StoreRig::new(Sqlite::in_memory().unwrap())).await;
 }
 
-/// More bytes than may wait at once: the rest waits outside and gets its turn.
+/// More bytes than the queue allows: the rest waits and gets its turn.
 #[tokio::test]
 async fn takes_more_than_the_queue_holds() {
     const MEGABYTE: usize = 1024 * 1024;

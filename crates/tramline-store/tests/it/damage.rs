@@ -1,4 +1,4 @@
-//! Damage is told and never papered over.
+//! Damage is reported and never hidden.
 
 use crate::{database, fill, run};
 use std::fs;
@@ -34,7 +34,7 @@ async fn a_file_that_is_no_database() {
     assert_eq!(
         fs::read(database(dir.path())).unwrap(),
         bytes,
-        "left as it is"
+        "not changed"
     );
 }
 
@@ -43,7 +43,7 @@ async fn one_flipped_bit_in_a_journal() {
     let dir = filled().await;
     let mut body = vec![7; 3_000];
     body[1_234] ^= 1;
-    // By way of SQL: in the file, a copy that is no longer used might be hit instead.
+    // Through SQL: in the file, an unused copy might be hit instead.
     let conn = rusqlite::Connection::open(database(dir.path())).unwrap();
     let flip = "UPDATE chunks SET body = ?1 WHERE first = 5 AND journal = \
                 (SELECT key FROM runs ORDER BY run LIMIT 1 OFFSET 2)";
@@ -59,8 +59,8 @@ async fn one_flipped_bit_in_a_journal() {
     assert!(says.contains("damaged") && says.contains("run_"), "{says}");
 }
 
-/// What is whole can still be had, whatever is damaged between: a chunk whose bytes changed, one that is
-/// gone, and one whose checksum changed.
+/// Intact chunks can still be read, whatever is damaged between them: a chunk whose bytes changed,
+/// a missing one, and one whose checksum changed.
 #[tokio::test]
 async fn whole_chunks_are_salvaged_around_damage() {
     let dir = filled().await;
@@ -77,12 +77,12 @@ async fn whole_chunks_are_salvaged_around_damage() {
     drop(conn);
     let store = Sqlite::open(dir.path()).unwrap();
     assert!(store.read(&run(2), 0).await.is_err());
-    let chunks = store.salvage(&run(2)).await.unwrap();
+    let chunks = store.read_intact(&run(2)).await.unwrap();
     let places: Vec<_> = chunks.iter().map(|chunk| chunk.first).collect();
     assert_eq!(places, [1, 2, 4, 6, 7, 9, 10]);
     assert!(chunks.iter().all(|chunk| chunk.body == vec![7; 3_000]));
-    assert_eq!(store.salvage(&run(3)).await.unwrap().len(), 10);
-    assert!(store.salvage(&run(99)).await.unwrap().is_empty());
+    assert_eq!(store.read_intact(&run(3)).await.unwrap().len(), 10);
+    assert!(store.read_intact(&run(99)).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn pages_of_rubbish() {
         let end = bytes.len();
         bytes[end / 4..end / 2].fill(0xab);
     });
-    // Some of it is damaged; what is given is right, and what is not is said.
+    // Some of it is damaged; what is returned is correct, and the rest is reported.
     let Ok(store) = Sqlite::open(dir.path()) else {
         return;
     };
@@ -126,7 +126,7 @@ async fn a_journal_with_a_hole() {
     assert_eq!(
         store.read(&run(2), 5).await.unwrap().len(),
         5,
-        "beyond it all is well"
+        "events after it are intact"
     );
     assert_eq!(store.remove(&[run(2)]).await.unwrap(), 1);
 }
@@ -148,7 +148,7 @@ async fn the_index_is_rebuilt_from_the_chunks() {
     }
 }
 
-/// What is wrong with a directory, as the run and what is said of it.
+/// The problems in a directory, each with its run and message.
 async fn problems(dir: &Path) -> Vec<(Option<String>, String)> {
     let store = Sqlite::open(dir).unwrap();
     let found = store.verify().await.unwrap();
@@ -194,12 +194,15 @@ async fn a_verification_names_every_run_that_is_not_whole() {
         assert!(about.next().is_none(), "once");
         says
     };
-    let missing = "of its 10 events these are missing or not as they were written";
+    let missing = "of its 10 events these are missing or damaged";
     assert_eq!(says(2), format!("{missing}: event 5"));
     assert_eq!(says(4), format!("{missing}: events 3 to 4, event 9"));
     assert_eq!(says(6), format!("{missing}: event 10"));
     assert_eq!(says(8), format!("{missing}: event 1"));
-    assert!(says(10).contains("does not fit"), "{found:?}");
+    assert!(
+        says(10).contains("its row in the list of runs is wrong"),
+        "{found:?}"
+    );
     let unlisted = found.iter().filter(|(run, _)| run.is_none());
     let unlisted: Vec<_> = unlisted.map(|(_, says)| says.as_str()).collect();
     let [says] = unlisted[..] else {

@@ -1,4 +1,4 @@
-//! Disks that are full or may not be written: what was acknowledged stays, the rest is said.
+//! Full and read-only disks: acknowledged data stays, failures are reported.
 
 use crate::processes::{acks, child};
 use crate::{chunk, not_run, run};
@@ -12,10 +12,10 @@ use tramline_core::ids::Seq;
 use tramline_engine::seams::{AppendError, Store};
 use tramline_store::Sqlite;
 
-/// A small file system of its own, gone when dropped.
-struct Mounted(TempDir);
+/// A small file system, unmounted when dropped.
+struct SmallMount(TempDir);
 
-impl Mounted {
+impl SmallMount {
     fn new() -> Option<Self> {
         let dir = tempdir().unwrap();
         let mount = ["-t", "tmpfs", "-o", "size=3m", "tmpfs"];
@@ -31,7 +31,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for SmallMount {
     fn drop(&mut self) {
         run_command("umount", &["-l"], self.path());
     }
@@ -45,7 +45,7 @@ fn run_command(program: &str, args: &[&str], path: &Path) -> bool {
 
 #[tokio::test]
 async fn a_full_disk_loses_nothing_and_recovers() {
-    let Some(disk) = Mounted::new() else {
+    let Some(disk) = SmallMount::new() else {
         return not_run("a full disk: cannot mount a small file system (needs root)");
     };
     let filler = disk.path().join("filler");
@@ -78,7 +78,7 @@ async fn a_full_disk_loses_nothing_and_recovers() {
     }
 }
 
-/// Appends to many runs at once; says of each whether it was acknowledged.
+/// Appends to many runs concurrently; returns for each whether it was acknowledged.
 async fn append_together(store: &Arc<Sqlite>) -> Vec<(u64, bool)> {
     let tasks: Vec<_> = (1..20)
         .map(|n| {
@@ -97,7 +97,7 @@ async fn append_together(store: &Arc<Sqlite>) -> Vec<(u64, bool)> {
     kept
 }
 
-/// A limit on the size of files needs no rights: the same, in a process of its own.
+/// A file size limit needs no root: the same, in a separate process.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_file_that_may_not_grow_loses_nothing() {
@@ -120,7 +120,7 @@ async fn a_file_that_may_not_grow_loses_nothing() {
     let last = acks(&mut limited).map(|(_, seq)| seq).last().unwrap();
     assert!(
         limited.wait().unwrap().success(),
-        "it said the fault and went on reading"
+        "it reported the fault and still reads"
     );
     let store = Sqlite::open(dir.path()).unwrap();
     let chunks = store.read(&run(0), 0).await.unwrap();
@@ -133,7 +133,7 @@ async fn a_file_that_may_not_grow_loses_nothing() {
 
 #[tokio::test]
 async fn a_read_only_disk_is_named() {
-    let Some(disk) = Mounted::new() else {
+    let Some(disk) = SmallMount::new() else {
         return a_read_only_directory_is_named().await;
     };
     let (old, new) = (disk.path().join("old"), disk.path().join("new"));
@@ -146,7 +146,7 @@ async fn a_read_only_disk_is_named() {
         says.contains("--data-dir") && says.contains("writable"),
         "{says}"
     );
-    // What is there can be read, and only that.
+    // The existing data can be read, and only that.
     let store = Sqlite::open(&old).unwrap();
     assert!(
         store.warnings()[0].contains("is read-only"),
@@ -167,10 +167,10 @@ async fn a_read_only_disk_is_named() {
 
 #[tokio::test]
 async fn a_read_only_copy_without_its_log_is_read() {
-    let Some(disk) = Mounted::new() else {
+    let Some(disk) = SmallMount::new() else {
         return not_run("a read-only disk: cannot mount a small file system (needs root)");
     };
-    // A name that would mean something in an address.
+    // A name with characters that are special in a URI.
     let dir = disk.path().join("50% of it? #1");
     let store = Sqlite::open(&dir).unwrap();
     store.append(chunk(&run(0), 0, vec![0])).await.unwrap();
@@ -180,7 +180,7 @@ async fn a_read_only_copy_without_its_log_is_read() {
     for name in ["tramline.db", "tramline.db-wal"] {
         fs::copy(dir.join(name), unsettled.join(name)).unwrap();
     }
-    // As a backup by SQLite's own tools leaves it.
+    // As a backup with SQLite's own tools leaves it.
     let conn = rusqlite::Connection::open(crate::database(&dir)).unwrap();
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         .unwrap();
@@ -191,7 +191,7 @@ async fn a_read_only_copy_without_its_log_is_read() {
     assert!(disk.make_read_only());
     let store = Sqlite::open(&dir).unwrap();
     assert_eq!(store.read(&run(0), 0).await.unwrap().len(), 1);
-    // With a log that cannot be read beside it, it is said so instead of leaving that out.
+    // A log that cannot be read is reported instead of being left out.
     match Sqlite::open(&unsettled) {
         Ok(store) => assert_eq!(store.read(&run(0), 0).await.unwrap().len(), 1),
         Err(fault) => assert!(fault.message.contains("Copy the data directory"), "{fault}"),
@@ -200,7 +200,7 @@ async fn a_read_only_copy_without_its_log_is_read() {
 
 #[tokio::test]
 async fn an_older_layout_on_a_read_only_disk_is_named() {
-    let Some(disk) = Mounted::new() else {
+    let Some(disk) = SmallMount::new() else {
         return not_run("a read-only disk: cannot mount a small file system (needs root)");
     };
     let dir = disk.path().join("data");
@@ -214,7 +214,7 @@ async fn an_older_layout_on_a_read_only_disk_is_named() {
     assert!(says.contains("Copy the data directory"), "{says}");
 }
 
-/// For those who are not root, whom permissions do not stop.
+/// For users other than root, whom permissions stop.
 async fn a_read_only_directory_is_named() {
     let dir = tempdir().unwrap();
     let mut rights = fs::metadata(dir.path()).unwrap().permissions();

@@ -1,4 +1,4 @@
-//! A log that holds more than SQLite can use of it is told of; what older logs left behind is not.
+//! A log with lost commits is reported; leftovers of older logs are not.
 
 use crate::processes::{acks, child};
 use crate::{chunk, fill, run};
@@ -12,8 +12,8 @@ use tramline_store::Sqlite;
 const FRAME_BYTES: usize = 24 + 8_192;
 const RUNS: u64 = 12;
 
-/// A data directory whose log holds a commit for each of its runs, and was never moved: as it is while
-/// a process uses it.
+/// A data directory whose log has a commit for each of its runs and was never checkpointed, as
+/// while a process uses it.
 async fn with_log() -> TempDir {
     let (dir, copy) = (tempdir().unwrap(), tempdir().unwrap());
     let store = Sqlite::open(dir.path()).unwrap();
@@ -31,7 +31,7 @@ fn log(dir: &Path) -> PathBuf {
     dir.join("tramline.db-wal")
 }
 
-/// A copy in which the log was changed. The index over it is left out, as after a restart.
+/// A copy with a changed log and without its index, as after a restart.
 fn changed(dir: &Path, change: impl FnOnce(&mut Vec<u8>)) -> TempDir {
     let copy = tempdir().unwrap();
     fs::copy(dir.join("tramline.db"), copy.path().join("tramline.db")).unwrap();
@@ -60,7 +60,7 @@ async fn no_commit_of_a_log_is_lost_without_a_word() {
     assert!(frames as u64 >= RUNS, "{frames}");
     let header = (0..32).map(|at| (0, at));
     let in_frames = (0..frames).flat_map(|frame| {
-        // Page number, size, each salt, each sum, and the page.
+        // Page number, size, each salt, each checksum, and the page.
         [0, 5, 9, 13, 17, 21, 24, 4_000, FRAME_BYTES - 1].map(move |at| (frame, 32 + at))
     });
     let mut told = 0;
@@ -70,7 +70,7 @@ async fn no_commit_of_a_log_is_lost_without_a_word() {
             continue;
         };
         let (left, warnings) = (runs_in(&store).await, store.warnings().len());
-        // The size of a page decides where frames are: without it nothing can be found.
+        // The page size determines where frames are: without it none can be found.
         if !(8..12).contains(&at) || frame > 0 {
             assert!(
                 left == RUNS || warnings == 1,
@@ -106,7 +106,7 @@ async fn the_warning_counts_what_is_lost_and_keeps_the_log() {
         says.contains("doctor --deep") && says.contains("backup"),
         "{says}"
     );
-    // The next write goes over it; the copy stays.
+    // The next write overwrites it; the copy stays.
     store.append(chunk(&run(99), 0, vec![1])).await.unwrap();
     drop(store);
     let entries = fs::read_dir(copy.path())
@@ -126,7 +126,7 @@ async fn what_an_older_log_left_behind_is_no_damage() {
     for round in 0..6 {
         let store = Arc::new(Sqlite::open(dir.path()).unwrap());
         assert_eq!(store.warnings(), [""; 0], "round {round}");
-        // More than a log holds, so that it begins anew within.
+        // More than a log can contain, so that it restarts meanwhile.
         fill(&store, round * 10..round * 10 + 10, 10 + round, 9_000).await;
     }
     assert_eq!(Sqlite::open(dir.path()).unwrap().warnings(), [""; 0]);

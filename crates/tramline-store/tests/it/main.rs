@@ -1,28 +1,29 @@
-//! The SQLite store against the world: other processes, kills, full and read-only disks, damage.
+//! The SQLite store under real conditions: other processes, kills, full and read-only disks,
+//! damage.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "tests speak by panicking, and children by printing"
+    reason = "tests fail by panicking, and children report by printing"
 )]
 
+mod changes;
 mod closing;
 mod contents;
 mod contract;
 mod damage;
 mod disk;
-mod jotting;
 mod log;
 mod opening;
 mod processes;
+mod relaxed_appends;
 mod removal;
-mod watching;
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use tramline_core::ids::{RunId, Seq};
-use tramline_engine::seams::{Append, Head, Hold, Status, Store};
+use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline_store::Sqlite;
 
 fn run(n: u64) -> RunId {
@@ -35,14 +36,14 @@ fn chunk(run: &RunId, seen: Seq, body: Vec<u8>) -> Append {
         seen,
         last: seen + 1,
         body,
-        head: head(Status::Running),
-        hold: Hold::Keep,
+        index_row: head(RunStatus::Running),
+        claim: ClaimChange::Keep,
         documents: Vec::new(),
     }
 }
 
-fn head(status: Status) -> Head {
-    Head {
+fn head(status: RunStatus) -> RunIndexRow {
+    RunIndexRow {
         status,
         workflow: "w".into(),
         session: None,
@@ -51,7 +52,8 @@ fn head(status: Status) -> Head {
     }
 }
 
-/// Adds `count` events of `bytes` each to new runs, all at once, so that their chunks lie mixed.
+/// Appends `count` events of `bytes` each to new runs concurrently, so that their chunks
+/// interleave.
 async fn fill(store: &Arc<Sqlite>, runs: Range<u64>, count: Seq, bytes: usize) {
     let tasks: Vec<_> = runs
         .map(|n| {
@@ -69,7 +71,7 @@ async fn fill(store: &Arc<Sqlite>, runs: Range<u64>, count: Seq, bytes: usize) {
     }
 }
 
-/// Says that something could not be tried here, which in CI is a failure.
+/// Reports that something could not be tested here, which is a failure in CI.
 fn not_run(why: &str) {
     eprintln!("NOT RUN: {why}");
     assert!(std::env::var_os("CI").is_none(), "not run in CI: {why}");

@@ -1,4 +1,4 @@
-//! Opening: private, made once however many start together, and clear about what it cannot open.
+//! Opening: private files, created once however many processes start together, clear errors.
 
 use crate::{chunk, database, run};
 use std::fs;

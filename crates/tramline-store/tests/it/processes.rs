@@ -14,10 +14,10 @@ use tramline_store::Sqlite;
 const ROLE: &str = "TRAMLINE_TEST_ROLE";
 const DIR: &str = "TRAMLINE_TEST_DIR";
 
-/// Runs that one child writes to at once.
+/// Runs that one child writes to concurrently.
 const CHILD_RUNS: u64 = 8;
 
-/// Processes on one data directory, as on a busy day.
+/// Processes on one data directory.
 const PROCESSES: usize = 4;
 
 /// Events that two processes write to one journal.
@@ -26,7 +26,7 @@ const SHARED_EVENTS: Seq = 300;
 /// How often each of several processes opens and closes the database.
 const VISITS: Seq = 100;
 
-/// Starts this very test binary as another process that plays a role.
+/// Starts this test binary as another process in a role.
 pub(crate) fn child(role: &str, dir: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -96,7 +96,7 @@ async fn share(store: &Sqlite) {
                 seen += 1;
                 eprintln!("ack 0 {seen}");
             }
-            Err(AppendError::Moved { last }) => seen = last,
+            Err(AppendError::Conflict { last }) => seen = last,
             Err(other) => panic!("{other}"),
         }
     }
@@ -162,7 +162,7 @@ async fn what_was_acknowledged_outlives_a_kill() {
             Claim::Held,
             "free at once"
         );
-        // One more than was heard of may be there: killed between the disk and the word.
+        // One more than was reported may exist: killed between the disk and the report.
         assert!(
             row.last == count || row.last == count + 1,
             "{} {count}",
@@ -175,10 +175,15 @@ async fn what_was_acknowledged_outlives_a_kill() {
         assert_eq!(chunks.len() as Seq, row.last);
     }
     let owners = std::fs::read_dir(dir.path().join("owners")).unwrap();
-    assert_eq!(owners.count(), 1, "the dead one's lock is cleared away");
+    assert_eq!(
+        owners.count(),
+        1,
+        "the lock file of the dead process is removed"
+    );
 }
 
-/// Starts several processes in one role; gives all they acknowledged when they have ended well.
+/// Starts several processes in one role; returns all they acknowledged once they have ended
+/// successfully.
 fn together(role: &str, dir: &Path) -> Vec<Seq> {
     let mut children: Vec<_> = (0..PROCESSES)
         .map(|_| child(role, dir).spawn().unwrap())
@@ -211,7 +216,7 @@ async fn processes_never_both_write_an_event() {
     );
 }
 
-/// The last to close tidies the log while the next opens.
+/// The last to close checkpoints the log while the next opens.
 #[tokio::test]
 async fn processes_come_and_go() {
     let dir = tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Removal: the disk gets the room of runs that are gone back.
+//! Removal: the space of removed runs is returned to the disk.
 
 use crate::{database, fill, run};
 use std::fs;

@@ -1,18 +1,18 @@
-//! A queue that is full, and a receiver that comes back.
+//! A full queue, and a receiver that comes back.
 
 use super::*;
-use crate::otlp::Kind;
+use crate::otlp::SpanKind;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
-fn span() -> Span {
-    let mut span = Span::new(1, 1, None, None).during(1, 2);
-    span.named(Kind::Internal, "x", "y");
+fn span() -> OtlpSpan {
+    let mut span = OtlpSpan::new(1, 1, None, None).with_times(1, 2);
+    span.set_name(SpanKind::Internal, "x", "y");
     span
 }
 
-fn settings(port: u16, queue: &str) -> Settings {
-    let read = Settings::read(|name| match name {
+fn settings(port: u16, queue: &str) -> TelemetrySettings {
+    let read = TelemetrySettings::read(|name| match name {
         "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(format!("http://127.0.0.1:{port}")),
         "OTEL_BSP_MAX_QUEUE_SIZE" => Some(queue.to_owned()),
         "OTEL_BSP_SCHEDULE_DELAY" => Some("3600000".to_owned()),
@@ -21,11 +21,11 @@ fn settings(port: u16, queue: &str) -> Settings {
     read.unwrap()
 }
 
-/// Counts what is said.
-fn counted() -> (Say, Arc<Mutex<Vec<String>>>) {
+/// Collects the messages to the operator.
+fn counted() -> (Notify, Arc<Mutex<Vec<String>>>) {
     let said: Arc<Mutex<Vec<String>>> = Arc::default();
     let heard = Arc::clone(&said);
-    let say: Say = Arc::new(move |text| heard.lock().unwrap().push(text.to_owned()));
+    let say: Notify = Arc::new(move |text| heard.lock().unwrap().push(text.to_owned()));
     (say, said)
 }
 
@@ -44,7 +44,7 @@ async fn a_full_queue_drops_and_counts() {
     let (say, said) = counted();
     let mut settings = settings(port, "4");
     if let Some(traces) = &mut settings.traces {
-        // Never enough for a batch: nothing leaves before the end.
+        // Never enough for a batch: nothing is sent before the end.
         traces.batch = 100;
     }
     let exporter = Exporter::open(&settings, &metrics, say).unwrap();

@@ -5,88 +5,88 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tramline_core::Str;
 
-/// A metric has so many series at most; what comes later is counted under [`OTHER`].
+/// Most series of a metric. Later ones are counted under [`OTHER`].
 const SERIES_MAX: usize = 1_000;
-/// The value of every label of what comes after [`SERIES_MAX`].
+/// The value of every label beyond [`SERIES_MAX`].
 const OTHER: &str = "_other";
 
-/// What a metric measures.
+/// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Shape {
-    /// Something that is counted and only grows.
-    Count,
-    /// Something that goes up and down.
+pub(crate) enum MetricKind {
+    /// A counter, which only grows.
+    Counter,
+    /// A gauge, which goes up and down.
     Gauge,
-    /// Times in seconds, told by how many were up to each bound.
-    Times(&'static [f64]),
+    /// A histogram of durations in seconds, with these boundaries.
+    Histogram(&'static [f64]),
 }
 
 /// One metric.
-pub(crate) struct Family {
-    /// Its name in OpenTelemetry's spelling.
+pub(crate) struct MetricFamily {
+    /// Its OpenTelemetry name.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) labels: &'static [&'static str],
-    pub(crate) shape: Shape,
-    series: Mutex<HashMap<Vec<Str>, Cell>>,
+    pub(crate) kind: MetricKind,
+    series: Mutex<HashMap<Vec<Str>, MetricSeries>>,
 }
 
 /// One series.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Cell {
-    /// What was counted, or how many times were taken.
+pub(crate) struct MetricSeries {
+    /// The value of a counter or gauge, or the number of durations.
     pub(crate) count: u64,
-    /// The sum of the times, in seconds.
+    /// The sum of the durations, in seconds.
     pub(crate) sum: f64,
-    /// How many times fell between two bounds, the last beyond all of them.
+    /// The number of durations per bucket, the last one beyond all boundaries.
     pub(crate) buckets: Vec<u64>,
 }
 
-/// Labels that a series is looked up by: those who count make no copies.
+/// Borrowed labels for a lookup, to avoid copies.
 #[derive(Hash)]
-struct Labels<'a>(&'a [&'a str]);
+struct BorrowedLabels<'a>(&'a [&'a str]);
 
-impl Equivalent<Vec<Str>> for Labels<'_> {
+impl Equivalent<Vec<Str>> for BorrowedLabels<'_> {
     fn equivalent(&self, key: &Vec<Str>) -> bool {
         self.0.iter().eq(key.iter())
     }
 }
 
-impl Family {
+impl MetricFamily {
     pub(super) fn new(
         name: &'static str,
         help: &'static str,
         labels: &'static [&'static str],
-        shape: Shape,
+        shape: MetricKind,
     ) -> Self {
         let series = Mutex::default();
         let family = Self {
             name,
             help,
             labels,
-            shape,
+            kind: shape,
             series,
         };
         if labels.is_empty() {
-            // What cannot be told apart is there from the start, as 0.
+            // A metric without labels exists from the start, as 0.
             family.change(&[], |_| ());
         }
         family
     }
 
-    /// Counts some more.
+    /// Adds to a counter.
     pub(crate) fn add(&self, labels: &[&str], more: u64) {
         self.change(labels, |cell| cell.count += more);
     }
 
-    /// Says how many there are.
+    /// Sets a gauge.
     pub(crate) fn set(&self, now: u64) {
         self.change(&[], |cell| cell.count = now);
     }
 
-    /// Takes a time.
-    pub(crate) fn took(&self, labels: &[&str], took: Duration) {
-        let Shape::Times(bounds) = self.shape else {
+    /// Records a duration.
+    pub(crate) fn observe(&self, labels: &[&str], took: Duration) {
+        let MetricKind::Histogram(bounds) = self.kind else {
             return;
         };
         let seconds = took.as_secs_f64();
@@ -99,9 +99,9 @@ impl Family {
         });
     }
 
-    fn change(&self, labels: &[&str], change: impl FnOnce(&mut Cell)) {
+    fn change(&self, labels: &[&str], change: impl FnOnce(&mut MetricSeries)) {
         let mut all = self.series();
-        if let Some(cell) = all.get_mut(&Labels(labels)) {
+        if let Some(cell) = all.get_mut(&BorrowedLabels(labels)) {
             return change(cell);
         }
         let labels = match all.len() >= SERIES_MAX {
@@ -111,15 +111,15 @@ impl Family {
         change(all.entry(labels).or_default());
     }
 
-    /// Every series as it stands, in the order of their labels.
-    pub(crate) fn read(&self) -> Vec<(Vec<Str>, Cell)> {
+    /// The current values of all series, ordered by labels.
+    pub(crate) fn read(&self) -> Vec<(Vec<Str>, MetricSeries)> {
         let all = self.series();
         let mut read: Vec<_> = all.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
         read.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         read
     }
 
-    fn series(&self) -> MutexGuard<'_, HashMap<Vec<Str>, Cell>> {
+    fn series(&self) -> MutexGuard<'_, HashMap<Vec<Str>, MetricSeries>> {
         self.series.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_metric_has_an_end_to_its_series() {
-        let family = Family::new("x", "y", &["l"], Shape::Count);
+        let family = MetricFamily::new("x", "y", &["l"], MetricKind::Counter);
         for number in 0..SERIES_MAX + 10 {
             family.add(&[&number.to_string()], 1);
         }
@@ -142,9 +142,9 @@ mod tests {
 
     #[test]
     fn a_time_on_a_bound_is_up_to_it() {
-        let family = Family::new("x", "y", &[], Shape::Times(&[0.1, 1.0]));
+        let family = MetricFamily::new("x", "y", &[], MetricKind::Histogram(&[0.1, 1.0]));
         for ms in [100, 101, 5_000] {
-            family.took(&[], Duration::from_millis(ms));
+            family.observe(&[], Duration::from_millis(ms));
         }
         assert_eq!(family.read()[0].1.buckets, [1, 1, 1]);
     }

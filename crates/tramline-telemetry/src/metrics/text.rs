@@ -1,6 +1,6 @@
-//! Metrics in the text that Prometheus reads.
+//! Metrics in the Prometheus text format.
 
-use super::{Cell, Family, Metrics, Shape};
+use super::{MetricFamily, MetricKind, MetricSeries, Metrics};
 use std::fmt::Write as _;
 use tramline_core::Str;
 
@@ -10,29 +10,33 @@ pub(crate) fn text(metrics: &Metrics) -> String {
     for family in metrics.all() {
         let series = family.read();
         if !series.is_empty() {
-            // Writing into a text cannot fail.
-            let _ = one(&mut out, family, &series);
+            // Writing to a `String` cannot fail.
+            let _ = write_family(&mut out, family, &series);
         }
     }
     out
 }
 
-fn one(out: &mut String, family: &Family, series: &[(Vec<Str>, Cell)]) -> std::fmt::Result {
-    let (suffix, kind) = match family.shape {
-        Shape::Count => ("_total", "counter"),
-        Shape::Gauge => ("", "gauge"),
-        Shape::Times(_) => ("_seconds", "histogram"),
+fn write_family(
+    out: &mut String,
+    family: &MetricFamily,
+    series: &[(Vec<Str>, MetricSeries)],
+) -> std::fmt::Result {
+    let (suffix, kind) = match family.kind {
+        MetricKind::Counter => ("_total", "counter"),
+        MetricKind::Gauge => ("", "gauge"),
+        MetricKind::Histogram(_) => ("_seconds", "histogram"),
     };
-    let name = format!("{}{suffix}", spelt(family.name));
+    let name = format!("{}{suffix}", prometheus_name(family.name));
     writeln!(out, "# HELP {name} {}", family.help)?;
     writeln!(out, "# TYPE {name} {kind}")?;
     for (values, cell) in series {
         let labels = labels(family.labels, values);
-        match family.shape {
-            Shape::Count | Shape::Gauge => {
+        match family.kind {
+            MetricKind::Counter | MetricKind::Gauge => {
                 writeln!(out, "{name}{} {}", braced(&labels, None), cell.count)?;
             }
-            Shape::Times(bounds) => {
+            MetricKind::Histogram(bounds) => {
                 let mut up_to = 0;
                 for (bound, count) in bounds.iter().zip(&cell.buckets) {
                     up_to += count;
@@ -50,12 +54,12 @@ fn one(out: &mut String, family: &Family, series: &[(Vec<Str>, Cell)]) -> std::f
     Ok(())
 }
 
-/// A name as Prometheus spells it.
-fn spelt(name: &str) -> String {
+/// A name in Prometheus spelling.
+fn prometheus_name(name: &str) -> String {
     name.replace('.', "_")
 }
 
-/// The labels that say something, each as `name="value"`.
+/// The non-empty labels, each as `name="value"`.
 fn labels(names: &[&str], values: &[Str]) -> Vec<String> {
     let said = names.iter().zip(values).filter(|(_, it)| !it.is_empty());
     said.map(|(name, value)| {
@@ -63,7 +67,7 @@ fn labels(names: &[&str], values: &[Str]) -> Vec<String> {
             .replace('\\', "\\\\")
             .replace('"', "\\\"")
             .replace('\n', "\\n");
-        format!("{}=\"{value}\"", spelt(name))
+        format!("{}=\"{value}\"", prometheus_name(name))
     })
     .collect()
 }
@@ -87,7 +91,7 @@ mod tests {
         let metrics = Metrics::new();
         let took = Duration::from_millis(15);
         let values = ["tools/call", "say \"hi\"", "pipe", "s", ""];
-        metrics.calls.took(&values, took);
+        metrics.calls.observe(&values, took);
         metrics.ended.add(&["completed"], 2);
         let text = text(&metrics);
         let line = |line: &str| assert!(text.lines().any(|it| it == line), "{line}\n{text}");

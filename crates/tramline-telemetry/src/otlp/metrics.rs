@@ -1,30 +1,38 @@
-//! Metrics as `ExportMetricsServiceRequest`, cumulative since we began.
+//! Metrics as `ExportMetricsServiceRequest`, cumulative since the start of the process.
 
-use super::wire::Message;
+use super::wire::ProtoMessage;
 use super::{Resource, attribute_text, request};
-use crate::metrics::{Cell, Family, Metrics, Shape};
+use crate::metrics::{MetricFamily, MetricKind, MetricSeries, Metrics};
 use tramline_core::Str;
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`.
 const CUMULATIVE: u64 = 2;
 
-/// The request that exports these metrics, from and to these moments in nanoseconds.
+/// The request that exports these metrics, for the interval between two times in nanoseconds.
 pub(crate) fn metrics(from: &Resource, metrics: &Metrics, began: u64, now: u64) -> Vec<u8> {
     request(from, |scoped| {
         for family in metrics.all() {
             let series = family.read();
             if !series.is_empty() {
-                scoped.message(2, |message| one(message, family, &series, began, now));
+                scoped.message(2, |message| {
+                    write_family(message, family, &series, began, now)
+                });
             }
         }
     })
 }
 
-fn one(message: &mut Message, family: &Family, series: &[(Vec<Str>, Cell)], began: u64, now: u64) {
-    let (field, unit) = match family.shape {
-        Shape::Gauge => (5, "1"),
-        Shape::Count => (7, "1"),
-        Shape::Times(_) => (9, "s"),
+fn write_family(
+    message: &mut ProtoMessage,
+    family: &MetricFamily,
+    series: &[(Vec<Str>, MetricSeries)],
+    began: u64,
+    now: u64,
+) {
+    let (field, unit) = match family.kind {
+        MetricKind::Gauge => (5, "1"),
+        MetricKind::Counter => (7, "1"),
+        MetricKind::Histogram(_) => (9, "s"),
     };
     message.text(1, family.name);
     message.text(2, family.help);
@@ -32,38 +40,38 @@ fn one(message: &mut Message, family: &Family, series: &[(Vec<Str>, Cell)], bega
     message.message(field, |data| {
         for (values, cell) in series {
             data.message(1, |message| {
-                point(message, family, values, cell, began, now)
+                write_point(message, family, values, cell, began, now)
             });
         }
-        match family.shape {
-            Shape::Gauge => {}
-            Shape::Count => {
+        match family.kind {
+            MetricKind::Gauge => {}
+            MetricKind::Counter => {
                 data.number(2, CUMULATIVE);
                 data.number(3, 1);
             }
-            Shape::Times(_) => data.number(2, CUMULATIVE),
+            MetricKind::Histogram(_) => data.number(2, CUMULATIVE),
         }
     });
 }
 
 /// A `NumberDataPoint` or a `HistogramDataPoint`, which number their fields differently.
-fn point(
-    message: &mut Message,
-    family: &Family,
+fn write_point(
+    message: &mut ProtoMessage,
+    family: &MetricFamily,
     values: &[Str],
-    cell: &Cell,
+    cell: &MetricSeries,
     began: u64,
     now: u64,
 ) {
-    message.fixed(2, began);
-    message.fixed(3, now);
-    let attributes = match family.shape {
-        Shape::Count | Shape::Gauge => {
-            message.fixed(6, cell.count);
+    message.fixed64(2, began);
+    message.fixed64(3, now);
+    let attributes = match family.kind {
+        MetricKind::Counter | MetricKind::Gauge => {
+            message.fixed64(6, cell.count);
             7
         }
-        Shape::Times(bounds) => {
-            message.fixed(4, cell.count);
+        MetricKind::Histogram(bounds) => {
+            message.fixed64(4, cell.count);
             message.float(5, cell.sum);
             let mut counts = Vec::new();
             let no_times = vec![0; bounds.len() + 1];

@@ -1,16 +1,16 @@
-//! Protobuf on the wire: numbered fields, one after the other.
+//! The protobuf wire format: numbered fields, one after the other.
 
 /// A message under construction.
 #[derive(Default)]
-pub(crate) struct Message(Vec<u8>);
+pub(crate) struct ProtoMessage(Vec<u8>);
 
 const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const BYTES: u64 = 2;
 const FIXED32: u64 = 5;
 
-impl Message {
-    /// A message with room for so many bytes.
+impl ProtoMessage {
+    /// A message with this capacity in bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self(Vec::with_capacity(bytes))
     }
@@ -35,21 +35,21 @@ impl Message {
         self.varint(field << 3 | kind);
     }
 
-    /// A number; what is 0 need not be said.
+    /// A number; 0 is omitted.
     pub(crate) fn number(&mut self, field: u64, value: u64) {
         if value != 0 {
             self.number_even_zero(field, value);
         }
     }
 
-    /// A number that counts by being there.
+    /// A number whose presence matters, even if it is 0.
     pub(crate) fn number_even_zero(&mut self, field: u64, value: u64) {
         self.tag(field, VARINT);
         self.varint(value);
     }
 
     /// Eight bytes.
-    pub(crate) fn fixed(&mut self, field: u64, value: u64) {
+    pub(crate) fn fixed64(&mut self, field: u64, value: u64) {
         self.tag(field, FIXED64);
         self.0.extend(value.to_le_bytes());
     }
@@ -60,9 +60,9 @@ impl Message {
         self.0.extend(value.to_le_bytes());
     }
 
-    /// A floating number.
+    /// A floating-point number.
     pub(crate) fn float(&mut self, field: u64, value: f64) {
-        self.fixed(field, value.to_bits());
+        self.fixed64(field, value.to_bits());
     }
 
     pub(crate) fn bytes(&mut self, field: u64, bytes: &[u8]) {
@@ -71,20 +71,20 @@ impl Message {
         self.0.extend_from_slice(bytes);
     }
 
-    /// A text; an empty one need not be said.
+    /// A text; an empty one is omitted.
     pub(crate) fn text(&mut self, field: u64, text: &str) {
         if !text.is_empty() {
             self.text_even_empty(field, text);
         }
     }
 
-    /// A text that counts by being there.
+    /// A text whose presence matters, even if it is empty.
     pub(crate) fn text_even_empty(&mut self, field: u64, text: &str) {
         self.bytes(field, text.as_bytes());
     }
 
     /// A text made of two words.
-    pub(crate) fn words(&mut self, field: u64, [first, second]: [&str; 2]) {
+    pub(crate) fn text_pair(&mut self, field: u64, [first, second]: [&str; 2]) {
         self.tag(field, BYTES);
         self.varint((first.len() + 1 + second.len()) as u64);
         self.0.extend_from_slice(first.as_bytes());
@@ -92,13 +92,13 @@ impl Message {
         self.0.extend_from_slice(second.as_bytes());
     }
 
-    /// Fields that are written already, such as spans one after the other.
-    pub(crate) fn written(&mut self, fields: &[u8]) {
+    /// Already encoded fields, such as spans one after the other.
+    pub(crate) fn raw_fields(&mut self, fields: &[u8]) {
         self.0.extend_from_slice(fields);
     }
 
-    /// A message within this one, written in place: most are so short that one byte tells their
-    /// length, and what is longer is moved on to make room.
+    /// A nested message, written in place: most are so short that their length fits in one byte, and a longer one is
+    /// moved to make room.
     pub(crate) fn message(&mut self, field: u64, write: impl FnOnce(&mut Self)) {
         self.tag(field, BYTES);
         let at = self.0.len();
@@ -121,10 +121,10 @@ mod tests {
 
     #[test]
     fn fields_are_written_as_protobuf_says() {
-        let mut message = Message::default();
+        let mut message = ProtoMessage::default();
         message.number(1, 300);
         message.number(2, 0);
-        message.fixed(3, 1);
+        message.fixed64(3, 1);
         message.message(4, |inner| inner.text(1, "hé"));
         let expected = [
             0x08, 0xac, 0x02, 0x19, 1, 0, 0, 0, 0, 0, 0, 0, 0x22, 5, 0x0a, 3, b'h', 0xc3, 0xa9,
@@ -135,9 +135,9 @@ mod tests {
     #[test]
     fn a_long_message_within_another_tells_its_length() {
         let text = "x".repeat(300);
-        let mut message = Message::default();
+        let mut message = ProtoMessage::default();
         message.message(1, |inner| inner.text(2, &text));
-        message.words(3, ["a", "b"]);
+        message.text_pair(3, ["a", "b"]);
         let bytes = message.into_bytes();
         assert_eq!(bytes[..6], [0x0a, 0xaf, 0x02, 0x12, 0xac, 0x02]);
         assert_eq!(bytes[306..], [0x1a, 3, b'a', b' ', b'b']);

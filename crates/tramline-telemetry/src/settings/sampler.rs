@@ -1,25 +1,25 @@
 //! Which traces are recorded: a rule over their ids, the same in every process.
 
-use super::BadSetting;
-use super::words::{Words, bad};
-use tramline_core::upstream::Upstream;
+use super::InvalidVariable;
+use super::env::{EnvVars, invalid};
+use tramline_core::trace_context::TraceContext;
 
 /// Which traces are recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampler {
-    /// Of those that no caller decided about, this share.
+    /// The share of traces that are recorded if no caller decided.
     pub share: f64,
-    /// Whether what a caller decided counts.
-    pub parent: bool,
+    /// Whether a caller's decision counts.
+    pub parent_based: bool,
 }
 
-/// What is sampled is told by so many low bits of a trace's id.
+/// Number of low bits of a trace id that decide about sampling.
 const BITS: u32 = 56;
 
 impl Sampler {
-    /// Whether a trace is recorded, for who may have been called from within another.
-    pub fn takes(&self, trace: u128, upstream: Option<&Upstream>) -> bool {
-        if let Some(upstream) = upstream.filter(|_| self.parent) {
+    /// Whether a trace is recorded, given the caller's trace context if there is one.
+    pub fn samples(&self, trace: u128, upstream: Option<&TraceContext>) -> bool {
+        if let Some(upstream) = upstream.filter(|_| self.parent_based) {
             return upstream.sampled;
         }
         let most = 1u64 << BITS;
@@ -37,14 +37,14 @@ const RULES: [&str; 6] = [
     "parentbased_traceidratio",
 ];
 
-pub(super) fn read(words: &Words<'_>) -> Result<Sampler, BadSetting> {
+pub(super) fn read(words: &EnvVars<'_>) -> Result<Sampler, InvalidVariable> {
     const RULE: &str = "OTEL_TRACES_SAMPLER";
     const SHARE: &str = "OTEL_TRACES_SAMPLER_ARG";
     let wanted = words.list(RULE, &RULES)?;
     let rule = match wanted.as_slice() {
         [] => "parentbased_always_on",
         [one] => one,
-        _ => return Err(bad(RULE, "name one sampler".to_owned())),
+        _ => return Err(invalid(RULE, "name one sampler".to_owned())),
     };
     let (parent, rule) = match rule.strip_prefix("parentbased_") {
         Some(rule) => (true, rule),
@@ -59,11 +59,14 @@ pub(super) fn read(words: &Words<'_>) -> Result<Sampler, BadSetting> {
                     .parse()
                     .ok()
                     .filter(|share| (0.0..=1.0).contains(share));
-                let says = || bad(SHARE, "write a share from 0 to 1".to_owned());
+                let says = || invalid(SHARE, "write a share from 0 to 1".to_owned());
                 share.ok_or_else(says)?
             }
         },
         _ => 1.0,
     };
-    Ok(Sampler { share, parent })
+    Ok(Sampler {
+        share,
+        parent_based: parent,
+    })
 }

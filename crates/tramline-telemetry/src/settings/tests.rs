@@ -1,10 +1,10 @@
-//! What the variables mean, and what is refused.
+//! What the variables mean, and which values are rejected.
 
 use super::*;
-use tramline_core::upstream::Upstream;
+use tramline_core::trace_context::TraceContext;
 
-fn read(pairs: &[(&str, &str)]) -> Result<Settings, BadSetting> {
-    Settings::read(|name| {
+fn read(pairs: &[(&str, &str)]) -> Result<TelemetrySettings, InvalidVariable> {
+    TelemetrySettings::read(|name| {
         let found = pairs.iter().find(|(it, _)| *it == name);
         found.map(|(_, text)| (*text).to_owned())
     })
@@ -89,8 +89,8 @@ fn samplers_decide_by_the_trace_and_by_the_caller() {
         settings.unwrap().traces.unwrap().sampler
     };
     let half = sampler("traceidratio", "0.5");
-    assert!(half.takes(1, None) && !half.takes((1 << 56) - 1, None));
-    let caller = |sampled| Upstream {
+    assert!(half.samples(1, None) && !half.samples((1 << 56) - 1, None));
+    let caller = |sampled| TraceContext {
         trace: 1,
         span: 1,
         sampled,
@@ -98,7 +98,7 @@ fn samplers_decide_by_the_trace_and_by_the_caller() {
         baggage: None,
     };
     let parent = sampler("parentbased_traceidratio", "0");
-    assert!(parent.takes(1, Some(&caller(true))) && !parent.takes(1, None));
-    assert!(!sampler("", "").takes(1, Some(&caller(false))));
-    assert!(sampler("always_on", "").takes(1, Some(&caller(false))));
+    assert!(parent.samples(1, Some(&caller(true))) && !parent.samples(1, None));
+    assert!(!sampler("", "").samples(1, Some(&caller(false))));
+    assert!(sampler("always_on", "").samples(1, Some(&caller(false))));
 }

@@ -1,24 +1,24 @@
 //! What must hold when a run has ended, however often it was killed.
 
-use super::command::{Said, Setting};
+use super::command::{CommandEnv, CommandResult};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What the graph does when nobody disturbs it.
-pub(super) struct Expected {
+/// The result and calls of the graph when it is not disturbed.
+pub(super) struct ExpectedRun {
     result: Value,
-    /// The calls that may not be repeated, by what tells them apart, with how often they are made.
+    /// The non-repeatable calls, by their arguments, with their counts.
     calls: BTreeMap<String, usize>,
 }
 
-impl Expected {
-    /// What a run in peace came to.
-    pub(super) fn of(peace: &Setting, reference: &Said) -> Result<Self> {
-        let calls = counted(&peace.logged()?);
+impl ExpectedRun {
+    /// The expectation from an undisturbed run.
+    pub(super) fn of(peace: &CommandEnv, reference: &CommandResult) -> Result<Self> {
+        let calls = count_calls(&peace.logged()?);
         ensure!(
             calls.values().all(|&count| count == 1),
-            "calls cannot be told apart: {calls:?}"
+            "calls have equal arguments: {calls:?}"
         );
         Ok(Self {
             result: reference.json["result"].clone(),
@@ -26,28 +26,31 @@ impl Expected {
         })
     }
 
-    /// Holds an ended run against that, and counts the calls that may not be repeated.
-    pub(super) fn hold(&self, fire: &Setting, id: &str) -> Result<u64> {
+    /// Compares a finished run with the expectation, and counts the non-repeatable calls.
+    pub(super) fn verify(&self, fire: &CommandEnv, id: &str) -> Result<u64> {
         let shown = fire.run(&["runs", "show", id])?;
-        ensure!(shown.exit == 0, "it cannot be shown: {shown:?}");
+        ensure!(shown.exit == 0, "the run cannot be shown: {shown:?}");
         let shown = shown.json;
-        ensure!(shown["status"] == "completed", "it ended badly: {shown}");
+        ensure!(
+            shown["status"] == "completed",
+            "the run did not complete: {shown}"
+        );
         let result = &shown["outcome"]["result"];
         ensure!(
             *result == self.result,
-            "the result is {result} and should be {}",
+            "the result is {result}, expected {}",
             self.result
         );
         let calls = fire.logged()?;
-        let made = counted(&calls);
+        let made = count_calls(&calls);
         ensure!(
             made == self.calls,
-            "the calls are {made:?} and should be {:?}",
+            "the calls are {made:?}, expected {:?}",
             self.calls
         );
         let steps = shown["steps"].as_array().context("no steps")?;
-        complete(steps)?;
-        keys(id, steps, &calls)?;
+        check_steps(steps)?;
+        check_keys(id, steps, &calls)?;
         let asked = shown["pauses"].as_array().map_or(&[][..], Vec::as_slice);
         ensure!(
             asked.iter().all(|asked| !asked["answer"].is_null()),
@@ -57,7 +60,7 @@ impl Expected {
     }
 }
 
-fn counted(calls: &[Value]) -> BTreeMap<String, usize> {
+fn count_calls(calls: &[Value]) -> BTreeMap<String, usize> {
     let mut counted = BTreeMap::new();
     for call in calls {
         *counted.entry(call["arguments"].to_string()).or_default() += 1;
@@ -65,8 +68,8 @@ fn counted(calls: &[Value]) -> BTreeMap<String, usize> {
     counted
 }
 
-/// Every step is told once, from its input to its output.
-fn complete(steps: &[Value]) -> Result<()> {
+/// Checks that every step appears once, with its input and output.
+fn check_steps(steps: &[Value]) -> Result<()> {
     let mut numbers: Vec<_> = steps.iter().map(|step| step["step"].as_u64()).collect();
     numbers.sort_unstable();
     let wanted: Vec<_> = (1..=steps.len() as u64).map(Some).collect();
@@ -74,19 +77,19 @@ fn complete(steps: &[Value]) -> Result<()> {
     for step in steps {
         ensure!(
             step["status"] == "succeeded" && step.get("output").is_some(),
-            "a step is not told to its end: {step}"
+            "a step is incomplete: {step}"
         );
         let is_call = step["kind"] == "call";
         ensure!(
             !is_call || (step.get("input").is_some() && step.get("tool").is_some()),
-            "a call is not told whole: {step}"
+            "a call has no input or tool: {step}"
         );
     }
     Ok(())
 }
 
-/// Every call that may not be repeated reached the server under its step's key, and no other.
-fn keys(id: &str, steps: &[Value], calls: &[Value]) -> Result<()> {
+/// Checks that every non-repeatable call reached the server with its step's key, and no other.
+fn check_keys(id: &str, steps: &[Value], calls: &[Value]) -> Result<()> {
     let mut told: Vec<_> = steps
         .iter()
         .filter(|step| step["tool"] == "u:record")
@@ -103,7 +106,7 @@ fn keys(id: &str, steps: &[Value], calls: &[Value]) -> Result<()> {
     made.sort_unstable();
     ensure!(
         told == made,
-        "the journal tells of {told:?}, the server of {made:?}"
+        "the journal has {told:?}, the server logged {made:?}"
     );
     Ok(())
 }

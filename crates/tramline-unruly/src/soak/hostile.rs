@@ -1,94 +1,95 @@
 //! The hostile soak: malicious servers, documents, web pages, clients and agents against the real
-//! program, which has little memory and few descriptors, while normal calls must be answered.
+//! program with little memory and few descriptors, while normal calls must be answered.
 //!
-//! All traffic stays on loopback, and every attack is bounded in count and time.
+//! All traffic stays on loopback, and every attack is limited in count and time.
 
-use super::chance::Chance;
+use super::seeded_rng::SeededRng;
 use anyhow::{Context, Result};
 use attack::Attack;
 use evil_http::EvilHttp;
-use http::{Reply, Request};
+use fixture::SoakFixture;
+use http::{HttpReply, HttpRequest};
 use serde_json::{Value, json};
+use server_under_test::ServerUnderTest;
 use std::collections::{BTreeMap, HashSet};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use subject::Subject;
 use witness::{ViolationKind, Witness};
-use world::World;
 
 mod aftermath;
 mod attack;
 mod evil_http;
+mod fixture;
 mod http;
 mod meter;
 mod report;
-mod subject;
-mod watch;
+mod server_under_test;
+mod supervision;
 mod witness;
-mod world;
 
-pub use report::Report;
+pub use report::HostileReport;
 pub use witness::{Violation, ViolationKind as WrongKind};
 
-/// How many attacks are made at once.
+/// Number of concurrent attacks.
 const ATTACKERS: u64 = 4;
 
-/// The first round of all attacks is completed even where the time is over; no longer than this.
+/// The first round of all attacks is completed even if the time is over, but takes no longer than
+/// this.
 const ROUND_MAX: Duration = Duration::from_secs(10 * 60);
 
-/// How many streams of events are left open at a time.
+/// Event streams that are left open at a time.
 const LEFT_OPEN_MAX: usize = 16;
 
-/// What to soak, and for how long.
+/// What to attack, and for how long.
 #[derive(Clone, Debug)]
 pub struct HostileSettings {
     /// The program under attack.
     pub tramline: PathBuf,
-    /// The server that misbehaves.
+    /// The misbehaving server.
     pub unruly: PathBuf,
-    /// Where everything is written.
+    /// The working directory.
     pub dir: PathBuf,
-    /// How long the attacks go on; all of them are made at least once.
+    /// How long the attacks last; all of them are made at least once.
     pub time: Duration,
-    /// What chance begins with.
+    /// The seed of the random choices.
     pub seed: u64,
-    /// Attacks of a size that fits into tests.
+    /// Attacks of a size suitable for tests.
     pub is_small: bool,
-    /// Only attacks whose kind contains this.
+    /// Only attacks whose kind contains this text.
     pub only: Option<String>,
-    /// Who is told how it goes.
-    pub tell: fn(&str),
+    /// Receives progress messages.
+    pub on_progress: fn(&str),
 }
 
-/// What everybody shares.
-struct Arena {
+/// State shared by all threads.
+struct HostileContext {
     settings: HostileSettings,
-    world: World,
+    world: SoakFixture,
     witness: Witness,
-    /// Without a token, and never killed: what it uses shows growth.
-    open: Subject,
-    /// With named callers, killed over and over on the same data directory.
-    named: Subject,
-    /// The studio, on a data directory of its own.
-    studio: Subject,
+    /// Without a token, and never killed: its memory shows growth.
+    open: ServerUnderTest,
+    /// With named callers, killed repeatedly on the same data directory.
+    named: ServerUnderTest,
+    /// The studio, on its own data directory.
+    studio: ServerUnderTest,
     /// With a pinned procedure.
-    pinned: Subject,
+    pinned: ServerUnderTest,
     begun: Instant,
     is_stopped: AtomicBool,
-    watched: Mutex<Watched>,
-    /// One attack at a time that uses very many connections.
-    crowd: Mutex<()>,
+    counters: Mutex<SoakCounters>,
+    /// Held by an attack that uses very many connections: one at a time.
+    exclusive: Mutex<()>,
     left_open: Mutex<Vec<TcpStream>>,
     approved: Mutex<HashSet<String>>,
     rounds_begun: AtomicU64,
 }
 
-/// What is counted beside the attacks.
+/// Counters beside the attacks.
 #[derive(Default)]
-struct Watched {
+struct SoakCounters {
     calls: u64,
     slowest: Duration,
     kills: u64,
@@ -96,23 +97,23 @@ struct Watched {
     slowest_term: Duration,
     cut_short: u64,
     left_behind: u64,
-    meters: BTreeMap<&'static str, meter::Meter>,
+    meters: BTreeMap<&'static str, meter::UsageMeter>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Arena {
-    fn subjects(&self) -> [&Subject; 4] {
+impl HostileContext {
+    fn subjects(&self) -> [&ServerUnderTest; 4] {
         [&self.open, &self.named, &self.studio, &self.pinned]
     }
 
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        locked(&self.watched)
+    fn counters(&self) -> MutexGuard<'_, SoakCounters> {
+        locked(&self.counters)
     }
 
-    /// How many rounds of all attacks are completed.
+    /// Number of completed rounds of all attacks.
     fn rounds(&self) -> u64 {
         let begun = self.rounds_begun.load(Ordering::SeqCst);
         begun.saturating_sub(1)
@@ -124,43 +125,55 @@ impl Arena {
         is_enough || self.begun.elapsed() > self.settings.time + ROUND_MAX
     }
 
-    /// Waits, but not beyond the end.
+    /// Waits.
     fn pause(&self, time: Duration) {
         std::thread::sleep(time);
     }
 
     /// Makes a request and searches the reply for secrets.
-    fn send(&self, subject: &Subject, request: &Request, wait: Duration) -> Result<Reply> {
+    fn send(
+        &self,
+        subject: &ServerUnderTest,
+        request: &HttpRequest,
+        wait: Duration,
+    ) -> Result<HttpReply> {
         let address = subject.address().context("the server is being restarted")?;
         let reply = request.send(address, wait)?;
         let place = format!("a reply of {}", subject.name);
-        self.witness.hears(&place, reply.head.as_bytes(), &[]);
-        self.witness.hears(&place, &reply.body, &[]);
+        self.witness
+            .search_output(&place, reply.head.as_bytes(), &[]);
+        self.witness.search_output(&place, &reply.body, &[]);
         Ok(reply)
     }
 
-    fn get(&self, on: &Subject, token: Option<&str>, path: &str, wait: Duration) -> Result<Reply> {
-        self.send(on, &Request::new("GET", path).bearer(token), wait)
+    fn get(
+        &self,
+        on: &ServerUnderTest,
+        token: Option<&str>,
+        path: &str,
+        wait: Duration,
+    ) -> Result<HttpReply> {
+        self.send(on, &HttpRequest::new("GET", path).bearer(token), wait)
     }
 
     fn call(
         &self,
-        on: &Subject,
+        on: &ServerUnderTest,
         token: Option<&str>,
         tool: &str,
         arguments: &Value,
         wait: Duration,
-    ) -> Result<Reply> {
-        let request = Request::call(tool, arguments).bearer(token);
+    ) -> Result<HttpReply> {
+        let request = HttpRequest::call(tool, arguments).bearer(token);
         self.send(on, &request, wait)
     }
 
     /// Holds off other attacks that use very many connections or much time.
-    fn alone(&self) -> MutexGuard<'_, ()> {
-        locked(&self.crowd)
+    fn exclusive(&self) -> MutexGuard<'_, ()> {
+        locked(&self.exclusive)
     }
 
-    /// Keeps a connection open until many others came after it.
+    /// Keeps a connection open until many others have been opened after it.
     fn leave_open(&self, stream: TcpStream) {
         let mut left = locked(&self.left_open);
         if left.len() >= LEFT_OPEN_MAX {
@@ -169,13 +182,13 @@ impl Arena {
         left.push(stream);
     }
 
-    /// A person's word for a run.
-    fn approved(&self, run: &str) {
+    /// Records that a person approved a run.
+    fn record_approval(&self, run: &str) {
         locked(&self.approved).insert(run.to_owned());
     }
 
-    /// Ends a run that was left waiting: whatever of its id is in the text.
-    fn aborts_later(&self, text: &str) {
+    /// Aborts a run that was left waiting, found by its id in the text.
+    fn abort_run_in(&self, text: &str) {
         let Some(at) = text.find("run_") else {
             return;
         };
@@ -183,40 +196,49 @@ impl Arena {
         let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         let run = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
         let path = format!("/api/runs/{run}/abort");
-        let request = Request::json("POST", &path, &json!({"why": "the attack is over"}));
+        let request = HttpRequest::json("POST", &path, &json!({"why": "the attack is over"}));
         let _ = self.send(&self.open, &request, Duration::from_secs(2));
     }
 
-    /// Ends everything that still runs.
+    /// Aborts all open runs.
     fn abort_open_runs(&self) {
         let path = "/api/runs?status=running,paused&most=50";
         let Ok(listed) = self.get(&self.open, None, path, Duration::from_secs(3)) else {
             return;
         };
         for run in listed.json()["runs"].as_array().into_iter().flatten() {
-            self.aborts_later(run["run_id"].as_str().unwrap_or_default());
+            self.abort_run_in(run["run_id"].as_str().unwrap_or_default());
         }
     }
 
     /// Counts the guarded files that were changed.
-    fn witness_files(&self) -> usize {
+    fn check_files(&self) -> usize {
         let changed = self.world.changed();
         for path in &changed {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let what = format!("{name} was changed");
-            self.witness.violated(ViolationKind::Intrusion, what);
+            self.witness
+                .record_violation(ViolationKind::Intrusion, what);
         }
-        if self.world.pwned().exists() {
+        if self.world.canary().exists() {
             let what = "a command of a hostile document was started";
-            self.witness.violated(ViolationKind::Intrusion, what);
-            let _ = std::fs::remove_file(self.world.pwned());
+            self.witness
+                .record_violation(ViolationKind::Intrusion, what);
+            let _ = std::fs::remove_file(self.world.canary());
         }
         changed.len()
     }
 }
 
-/// Soaks. What went wrong is in the report.
-pub fn hostile(settings: &HostileSettings) -> Result<Report> {
+/// Runs the soak; violations are in the report.
+pub fn hostile(settings: &HostileSettings) -> Result<HostileReport> {
+    for program in [&settings.tramline, &settings.unruly] {
+        anyhow::ensure!(
+            program.is_file(),
+            "{} does not exist: build it first",
+            program.display()
+        );
+    }
     let evil = EvilHttp::start()?;
     let arena = prepare(settings, &evil)?;
     for subject in arena.subjects() {
@@ -229,21 +251,21 @@ pub fn hostile(settings: &HostileSettings) -> Result<Report> {
         attacks.retain(|attack| attack.kind.contains(only.as_str()));
     }
     std::thread::scope(|scope| {
-        scope.spawn(|| watch::sample(&arena));
-        scope.spawn(|| watch::kill(&arena, Chance::new(settings.seed ^ 1)));
+        scope.spawn(|| supervision::sample(&arena));
+        scope.spawn(|| supervision::kill(&arena, SeededRng::new(settings.seed ^ 1)));
         for subject in [&arena.open, &arena.named] {
             let arena = &arena;
-            scope.spawn(move || watch::call_normally(arena, subject));
+            scope.spawn(move || supervision::call_normally(arena, subject));
         }
         let queue = Mutex::new(Vec::new());
         std::thread::scope(|inner| {
             for number in 0..ATTACKERS {
                 let (arena, attacks, queue) = (&arena, &attacks, &queue);
-                let chance = Chance::new(settings.seed.wrapping_add(number * 7919));
-                inner.spawn(move || attacking(arena, attacks, queue, chance));
+                let chance = SeededRng::new(settings.seed.wrapping_add(number * 7919));
+                inner.spawn(move || attack_loop(arena, attacks, queue, chance));
             }
         });
-        watch::settle(&arena);
+        supervision::settle(&arena);
         arena.is_stopped.store(true, Ordering::SeqCst);
     });
     aftermath::check(&arena)?;
@@ -251,7 +273,12 @@ pub fn hostile(settings: &HostileSettings) -> Result<Report> {
 }
 
 /// Makes one attack after the other, in rounds of all of them.
-fn attacking(arena: &Arena, all: &[Attack], queue: &Mutex<Vec<Attack>>, mut chance: Chance) {
+fn attack_loop(
+    arena: &HostileContext,
+    all: &[Attack],
+    queue: &Mutex<Vec<Attack>>,
+    mut chance: SeededRng,
+) {
     while !arena.is_over() {
         let next = {
             let mut queue = locked(queue);
@@ -262,15 +289,15 @@ fn attacking(arena: &Arena, all: &[Attack], queue: &Mutex<Vec<Attack>>, mut chan
             queue.pop()
         };
         if let Some(attack) = next {
-            let number = arena.witness.begins(attack.kind);
+            let number = arena.witness.attack_started(attack.kind);
             let outcome = (attack.run)(arena, &mut chance).unwrap_or("no answer");
-            arena.witness.ends(number, outcome);
-            arena.witness_files();
+            arena.witness.attack_ended(number, outcome);
+            arena.check_files();
         }
     }
 }
 
-fn shuffled(all: &[Attack], chance: &mut Chance) -> Vec<Attack> {
+fn shuffled(all: &[Attack], chance: &mut SeededRng) -> Vec<Attack> {
     let mut order = all.to_vec();
     for last in (1..order.len()).rev() {
         let other = chance.between(0, last as u64) as usize;
@@ -279,9 +306,9 @@ fn shuffled(all: &[Attack], chance: &mut Chance) -> Vec<Attack> {
     order
 }
 
-fn prepare(settings: &HostileSettings, evil: &EvilHttp) -> Result<Arena> {
-    let mut chance = Chance::new(settings.seed);
-    let world = World::make(
+fn prepare(settings: &HostileSettings, evil: &EvilHttp) -> Result<HostileContext> {
+    let mut chance = SeededRng::new(settings.seed);
+    let world = SoakFixture::create(
         &settings.dir,
         &settings.tramline,
         &settings.unruly,
@@ -297,14 +324,14 @@ fn prepare(settings: &HostileSettings, evil: &EvilHttp) -> Result<Arena> {
         ("bob's token", &world.bob),
         ("boss's token", &world.boss),
     ];
-    let witness = Witness::new(&secrets, settings.tell);
+    let witness = Witness::new(&secrets, settings.on_progress);
     let path = |name: &str| world.path(name).display().to_string();
     let (work, data, logs) = (path("work"), path("work/data"), world.path("logs"));
     let config = path("work/tramline.yaml");
     let reach = ["--data-dir", &data, "--root", &work, "--config", &config];
     let serve = |name, first: &[&str], more: &[&str]| {
         let all = [first, &reach, more].concat();
-        Subject::new(name, world.tramline.clone(), logs.clone(), &all)
+        ServerUnderTest::new(name, world.tramline.clone(), logs.clone(), &all)
     };
     let (servers, few) = (path("work/mcp.json"), path("work/few.json"));
     let (graphs, tokens, procedure) = (
@@ -328,7 +355,7 @@ fn prepare(settings: &HostileSettings, evil: &EvilHttp) -> Result<Arena> {
         "--token-file",
         &tokens,
     ];
-    Ok(Arena {
+    Ok(HostileContext {
         open: serve("open", &["serve", &graphs], &sets),
         named: serve(
             "named",
@@ -336,7 +363,7 @@ fn prepare(settings: &HostileSettings, evil: &EvilHttp) -> Result<Arena> {
             &[&sets[..], &["--token-file", &tokens]].concat(),
         ),
         pinned: serve("pinned", &["serve"], &guarded),
-        studio: Subject::new(
+        studio: ServerUnderTest::new(
             "studio",
             world.tramline.clone(),
             logs.clone(),
@@ -352,8 +379,8 @@ fn prepare(settings: &HostileSettings, evil: &EvilHttp) -> Result<Arena> {
         witness,
         begun: Instant::now(),
         is_stopped: AtomicBool::new(false),
-        watched: Mutex::default(),
-        crowd: Mutex::default(),
+        counters: Mutex::default(),
+        exclusive: Mutex::default(),
         left_open: Mutex::default(),
         approved: Mutex::default(),
         rounds_begun: AtomicU64::new(0),

@@ -1,11 +1,11 @@
-//! The power is lost: a server's writes are recorded with its syncs, and at many moments the data
-//! directory is put together as a disk may hold it then. Whatever had left by that moment, to a
-//! downstream server or to the client, must be in the journal.
+//! The power soak: a server's writes are recorded with its syncs, and at many moments the data
+//! directory is rebuilt as a disk might hold it after a power loss. Everything sent by that moment,
+//! to a downstream server or to the client, must be in the journal.
 
-use super::chance::Chance;
-use super::{Settings, VIOLATIONS_MAX};
+use super::seeded_rng::SeededRng;
+use super::{SoakSettings, VIOLATIONS_MAX};
 use anyhow::{Context, Result, ensure};
-use disk::{Deed, Disk, Survives, deeds};
+use disk::{DiskOperation, SimulatedDisk, Survival, parse_recording};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,23 +15,23 @@ use std::process::{Child, Command, Stdio};
 
 mod disk;
 
-/// Runs of the graph in one workload, a few of them at the same time.
+/// Runs of the graph in one workload, a few of them concurrently.
 const RUNS: u64 = 10;
 const AT_ONCE: u64 = 3;
 
 /// The nodes of the graph that call the server.
 const NODES: [&str; 3] = ["a", "b", "c"];
 
-/// What came of it.
+/// The results of the soak.
 #[derive(Debug, Default)]
 pub struct PowerTally {
-    /// Moments at which the power was lost.
+    /// Moments of power loss.
     pub moments: u64,
-    /// Data directories that were put together and opened.
+    /// Data directories that were rebuilt and opened.
     pub disks: u64,
-    /// Calls and replies that were looked for in them.
+    /// Calls and replies that were looked up in them.
     pub looked_for: u64,
-    /// What was not there, or could not be read.
+    /// What was missing or unreadable.
     pub violations: Vec<String>,
 }
 
@@ -43,25 +43,25 @@ impl fmt::Display for PowerTally {
             looked_for,
             violations,
         } = self;
-        writeln!(f, "{moments:>6} moments at which the power was lost")?;
-        writeln!(f, "{disks:>6} disks as they may be then")?;
-        writeln!(f, "{looked_for:>6} calls and replies looked for")?;
+        writeln!(f, "{moments:>6} moments of power loss")?;
+        writeln!(f, "{disks:>6} possible disk states")?;
+        writeln!(f, "{looked_for:>6} calls and replies looked up")?;
         write!(f, "{:>6} violations", violations.len())?;
         violations.iter().try_for_each(|each| write!(f, "\n{each}"))
     }
 }
 
-/// Loses the power of `settings.kills` moments.
-pub fn power(settings: &Settings) -> Result<PowerTally> {
+/// Simulates power loss at `settings.kills` moments.
+pub fn power(settings: &SoakSettings) -> Result<PowerTally> {
     std::fs::create_dir_all(&settings.dir)?;
-    let mut chance = Chance::new(settings.seed);
+    let mut chance = SeededRng::new(settings.seed);
     let mut tally = PowerTally::default();
     while tally.moments < settings.kills && tally.violations.len() < VIOLATIONS_MAX {
         let dir = settings.dir.join(tally.moments.to_string());
         std::fs::create_dir_all(&dir)?;
-        let recorded = work(settings, &dir)?;
+        let recorded = record_work(settings, &dir)?;
         examine(settings, &dir, &recorded, &mut chance, &mut tally)?;
-        (settings.tell)(&format!("{} moments", tally.moments));
+        (settings.on_progress)(&format!("{} moments", tally.moments));
         if tally.violations.is_empty() {
             std::fs::remove_dir_all(&dir)?;
         }
@@ -81,13 +81,13 @@ fn document(unruly: &Path, dir: &Path) -> Value {
     json!({
         "version": "1.0", "server": {"name": "power", "version": "1.0.0"},
         "mcpServers": {"u": {"command": unruly, "env": {"UNRULY_LOG": dir.join("calls.log")}}},
-        "tools": [{"name": "go", "description": "Goes.", "nodes": nodes, "inputSchema": {
+        "tools": [{"name": "go", "description": "Calls the test server three times.", "nodes": nodes, "inputSchema": {
             "type": "object", "properties": {"tag": {"type": "string"}}}}],
     })
 }
 
-/// Compiles the recorder, has a server do some work under it, and gives what it did.
-fn work(settings: &Settings, dir: &Path) -> Result<Vec<Deed>> {
+/// Compiles the recorder, runs a server under it, and returns the recorded operations.
+fn record_work(settings: &SoakSettings, dir: &Path) -> Result<Vec<DiskOperation>> {
     let recorder = settings.dir.join("recorder.so");
     if !recorder.exists() {
         let source = settings.dir.join("recorder.c");
@@ -123,20 +123,20 @@ fn work(settings: &Settings, dir: &Path) -> Result<Vec<Deed>> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let talked = talk(&mut server);
+    let talked = call_server(&mut server);
     let ended = server.wait()?;
     talked?;
-    ensure!(ended.success(), "the server ended with {ended}");
-    let all = deeds(&std::fs::read(log)?)?;
+    ensure!(ended.success(), "the server exited with {ended}");
+    let all = parse_recording(&std::fs::read(log)?)?;
     let syncs = all
         .iter()
-        .filter(|deed| matches!(deed, Deed::Synced { .. }))
+        .filter(|deed| matches!(deed, DiskOperation::Synced { .. }))
         .count();
     ensure!(syncs as u64 >= RUNS, "nothing was recorded: {syncs} syncs");
     Ok(all)
 }
 
-fn talk(server: &mut Child) -> Result<()> {
+fn call_server(server: &mut Child) -> Result<()> {
     let mut input = server.stdin.take().context("standard input")?;
     let output = server.stdout.take().context("standard output")?;
     let mut lines = BufReader::new(output).lines();
@@ -157,7 +157,7 @@ fn talk(server: &mut Child) -> Result<()> {
                 "name": "go", "arguments": {"tag": tag(asked)}}});
             writeln!(input, "{call}")?;
         }
-        let line = lines.next().context("the server ended")??;
+        let line = lines.next().context("the server exited")??;
         let message: Value = serde_json::from_str(&line)?;
         answered += u64::from(message["id"].as_u64().is_some_and(|id| id > 0));
     }
@@ -168,18 +168,18 @@ fn tag(id: u64) -> String {
     format!("tag-{id}")
 }
 
-/// What had left by some moment.
+/// What had been sent by some moment.
 #[derive(Clone, Default)]
-struct Left {
+struct SentMessages {
     /// Calls, as the run's tag and the node.
     calls: BTreeSet<(String, String)>,
-    /// Runs whose result was told.
+    /// Runs whose result was sent.
     results: BTreeSet<String>,
-    /// Lines that were not yet complete, by their pipe.
+    /// Incomplete lines, by pipe.
     parts: BTreeMap<u64, Vec<u8>>,
 }
 
-impl Left {
+impl SentMessages {
     fn sent(&mut self, pipe: u64, bytes: &[u8]) {
         let part = self.parts.entry(pipe).or_default();
         part.extend_from_slice(bytes);
@@ -201,30 +201,30 @@ impl Left {
     }
 }
 
-/// Goes through what was done; at moments that chance picks, and before and after whatever leaves, the
-/// power is lost.
+/// Replays the recorded operations and simulates power loss at random moments, preferably when
+/// something is sent.
 fn examine(
-    settings: &Settings,
+    settings: &SoakSettings,
     dir: &Path,
-    recorded: &[Deed],
-    chance: &mut Chance,
+    recorded: &[DiskOperation],
+    chance: &mut SeededRng,
     tally: &mut PowerTally,
 ) -> Result<()> {
     let wanted = settings.kills - tally.moments;
     let leaves = recorded
         .iter()
-        .filter(|deed| matches!(deed, Deed::Sent { .. }))
+        .filter(|deed| matches!(deed, DiskOperation::Sent { .. }))
         .count() as u64;
-    let (mut disk, mut left) = (Disk::default(), Left::default());
+    let (mut disk, mut left) = (SimulatedDisk::default(), SentMessages::default());
     let mut here = 0;
     for (at, deed) in recorded.iter().enumerate() {
-        disk.does(deed);
-        if let Deed::Sent { pipe, bytes } = deed {
+        disk.apply(deed);
+        if let DiskOperation::Sent { pipe, bytes } = deed {
             left.sent(*pipe, bytes);
         }
-        // Of those that matter most as many as are wanted, some others beside them.
+        // As many sends as wanted, which matter most, and some other operations.
         let share = match deed {
-            Deed::Sent { .. } => (100 * wanted / leaves.max(1)).clamp(1, 100),
+            DiskOperation::Sent { .. } => (100 * wanted / leaves.max(1)).clamp(1, 100),
             _ => (20 * wanted / recorded.len() as u64).clamp(1, 100),
         };
         if here >= wanted || !chance.percent(share) {
@@ -232,13 +232,13 @@ fn examine(
         }
         here += 1;
         tally.moments += 1;
-        for survives in [Survives::Nothing, Survives::All, Survives::Some] {
+        for survives in [Survival::Nothing, Survival::All, Survival::Some] {
             let image = dir.join("image");
             disk.restore(&image, survives, chance)?;
             tally.disks += 1;
             let wrong = check(settings, &image, &left, tally)?;
             if let Some(wrong) = wrong {
-                let moment = format!("after {at} of {} deeds, {survives:?}", recorded.len());
+                let moment = format!("after {at} of {} operations, {survives:?}", recorded.len());
                 std::fs::rename(&image, dir.join(format!("image-{at}-{survives:?}")))?;
                 tally.violations.push(format!("{moment}: {wrong}"));
             } else {
@@ -249,11 +249,11 @@ fn examine(
     Ok(())
 }
 
-/// Opens a data directory and looks for what had left. What is wrong, if anything is.
+/// Opens a data directory and looks up everything that was sent. Returns the first problem.
 fn check(
-    settings: &Settings,
+    settings: &SoakSettings,
     image: &Path,
-    left: &Left,
+    left: &SentMessages,
     tally: &mut PowerTally,
 ) -> Result<Option<String>> {
     if !image.join("tramline.db").exists() {
@@ -302,7 +302,7 @@ fn check(
             .get(tag)
             .is_none_or(|trace| trace["status"] != "completed")
         {
-            return Ok(Some(format!("{tag} was told as done, and is not")));
+            return Ok(Some(format!("{tag} was reported as completed, but is not")));
         }
     }
     Ok(None)

@@ -1,10 +1,10 @@
-//! One round: a graph made by chance, run once in peace and once under fire.
+//! One round: a random graph, run once undisturbed and once with kills.
 
-use super::Chance;
+use super::SeededRng;
 use super::check;
-use super::command::{Moment, Said, Setting, Struck};
-use super::plan::{self, RECORDED, TOOL};
-use super::tally::Tally;
+use super::command::{CommandEnv, CommandResult, KillMoment, KillOutcome};
+use super::random_graph::{self, RECORDED, TOOL};
+use super::tally::SoakTally;
 use crate::processes;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -16,45 +16,45 @@ const DONE: i32 = 0;
 const BAD_INPUT: i32 = 2;
 const PAUSED: i32 = 4;
 
-/// Orphaned servers notice the end of their input within this, on a busy machine.
+/// Time within which orphaned servers notice the end of their input, on a busy machine.
 const ORPHANS_MAX: Duration = Duration::from_secs(30);
 
-/// A run that has not ended after so many commands never will.
+/// Commands after which a run must have ended.
 const COMMANDS_MAX: u32 = 60;
 
-/// What all rounds share.
-pub(super) struct Field {
+/// State shared by all rounds.
+pub(super) struct SoakPrograms {
     pub(super) tramline: PathBuf,
     pub(super) unruly: PathBuf,
-    /// A data directory that several rounds use at once.
+    /// A data directory that several rounds use concurrently.
     pub(super) shared: PathBuf,
 }
 
 pub(super) struct Round {
-    chance: Chance,
+    chance: SeededRng,
     /// The graph's document.
     document: String,
-    /// Where the graph's own files go, in peace and under fire.
+    /// The directories of the graph's own files, undisturbed and with kills.
     files: [String; 2],
     session: String,
-    peace: Setting,
-    fire: Setting,
-    /// How long the run took in peace.
+    undisturbed: CommandEnv,
+    killed: CommandEnv,
+    /// How long the undisturbed run took.
     took: Duration,
     kills_left: u64,
 }
 
 impl Round {
-    pub(super) fn new(field: &Field, dir: PathBuf, seed: u64) -> Result<Self> {
-        let mut chance = Chance::new(seed);
+    pub(super) fn new(field: &SoakPrograms, dir: PathBuf, seed: u64) -> Result<Self> {
+        let mut chance = SeededRng::new(seed);
         let files = [dir.join("peace"), dir.join("fire")];
         for files in &files {
             std::fs::create_dir_all(files)?;
         }
         let document = dir.join("graph.yaml");
-        let graph = plan::document(&mut chance, &field.unruly);
+        let graph = random_graph::document(&mut chance, &field.unruly);
         std::fs::write(&document, serde_json::to_vec_pretty(&graph)?)?;
-        let setting = |name: &str, data: PathBuf| Setting {
+        let setting = |name: &str, data: PathBuf| CommandEnv {
             tramline: field.tramline.clone(),
             data,
             log: dir.join(format!("{name}.log")),
@@ -70,38 +70,41 @@ impl Round {
             document: document.display().to_string(),
             files: files.map(|files| format!("files={}", files.display())),
             session: format!("round-{seed}"),
-            peace: setting("peace", dir.join("peace-data")),
-            fire: setting("fire", data),
+            undisturbed: setting("peace", dir.join("peace-data")),
+            killed: setting("fire", data),
             took: Duration::ZERO,
             kills_left: chance.between(1, 4),
             chance,
         })
     }
 
-    pub(super) fn go(&mut self, tally: &mut Tally) -> Result<()> {
+    pub(super) fn run(&mut self, tally: &mut SoakTally) -> Result<()> {
         let begun = Instant::now();
         let run = ["run", self.document.as_str(), TOOL, self.files[0].as_str()];
-        let reference = self.peace.run(&run).context("in peace")?;
-        ensure!(reference.exit == DONE, "in peace: {reference:?}");
+        let reference = self.undisturbed.run(&run).context("undisturbed run")?;
+        ensure!(
+            reference.exit == DONE,
+            "the undisturbed run failed: {reference:?}"
+        );
         self.took = begun.elapsed();
-        let expected = check::Expected::of(&self.peace, &reference)?;
-        let id = self.under_fire(tally)?;
-        processes::all_gone(&self.fire.mark, ORPHANS_MAX)?;
-        tally.calls += expected.hold(&self.fire, &id)?;
+        let expected = check::ExpectedRun::of(&self.undisturbed, &reference)?;
+        let id = self.run_with_kills(tally)?;
+        processes::wait_until_gone(&self.killed.mark, ORPHANS_MAX)?;
+        tally.calls += expected.verify(&self.killed, &id)?;
         Ok(())
     }
 
-    /// Runs the graph, killing as long as there are kills left, until it has ended.
-    fn under_fire(&mut self, tally: &mut Tally) -> Result<String> {
+    /// Runs the graph and kills it while kills are left, until it has ended.
+    fn run_with_kills(&mut self, tally: &mut SoakTally) -> Result<String> {
         let mut id = None;
         for _ in 0..COMMANDS_MAX {
             let said = match self.command(id.as_deref(), tally)? {
                 Some(said) => said,
                 None => {
                     id = self.find()?;
-                    let (place, over) = self.place(id.as_deref())?;
+                    let (place, over) = self.state_at_kill(id.as_deref())?;
                     tally
-                        .places
+                        .kill_states
                         .entry(place)
                         .and_modify(|count| *count += 1)
                         .or_insert(1);
@@ -116,15 +119,19 @@ impl Round {
             match said.exit {
                 DONE => return Ok(run),
                 PAUSED => self.answer(&run, &said, tally)?,
-                _ => bail!("the run did not go on: {said:?}"),
+                _ => bail!("the run did not continue: {said:?}"),
             }
             id = Some(run);
         }
         bail!("{id:?} has not ended after {COMMANDS_MAX} commands");
     }
 
-    /// Starts or resumes the run; nothing if it was killed.
-    fn command(&mut self, id: Option<&str>, tally: &mut Tally) -> Result<Option<Said>> {
+    /// Starts or resumes the run; `None` if it was killed.
+    fn command(
+        &mut self,
+        id: Option<&str>,
+        tally: &mut SoakTally,
+    ) -> Result<Option<CommandResult>> {
         let document = self.document.clone();
         let (session, files) = (self.session.clone(), self.files[1].clone());
         let start = ["run", &document, TOOL, &files, "--session", &session];
@@ -137,15 +144,15 @@ impl Round {
             }
         };
         if self.kills_left == 0 {
-            return self.fire.run(arguments).map(Some);
+            return self.killed.run(arguments).map(Some);
         }
         let (moment, servers_too) = (self.moment(), self.chance.percent(50));
-        match self.fire.strike(arguments, moment, servers_too)? {
-            Struck::Escaped(said) => {
+        match self.killed.run_and_kill(arguments, moment, servers_too)? {
+            KillOutcome::Finished(said) => {
                 tally.escaped += 1;
                 Ok(Some(said))
             }
-            Struck::Killed => {
+            KillOutcome::Killed => {
                 self.kills_left -= 1;
                 let with = if servers_too { " with its servers" } else { "" };
                 *tally.victims.entry(format!("`{verb}`{with}")).or_default() += 1;
@@ -154,46 +161,49 @@ impl Round {
         }
     }
 
-    /// A moment to kill at: mostly while calls are under way, now and then at the edges.
-    fn moment(&mut self) -> Moment {
+    /// A moment to kill at: mostly during calls, sometimes at the start or end.
+    fn moment(&mut self) -> KillMoment {
         let whole = self.took.as_micros() as u64;
-        let micros = |us| Moment::After(Duration::from_micros(us));
+        let micros = |us| KillMoment::After(Duration::from_micros(us));
         match self.chance.between(1, 10) {
             1 => micros(self.chance.between(0, whole / 5)),
             2 => micros(self.chance.between(whole * 4 / 5, whole * 11 / 10)),
             3..=5 => micros(self.chance.between(whole / 10, whole)),
             6 | 7 => {
                 let wait = Duration::from_micros(self.chance.between(0, 2_000));
-                Moment::Written(self.chance.between(1, 12), wait)
+                KillMoment::Written(self.chance.between(1, 12), wait)
             }
             _ => {
                 let more = self.chance.between(1, 400);
                 let wait = Duration::from_micros(self.chance.between(0, 8_000));
-                Moment::Logged(self.fire.logged_bytes() + more, wait)
+                KillMoment::Logged(self.killed.logged_bytes() + more, wait)
             }
         }
     }
 
-    /// The run's id, if its beginning was recorded.
+    /// The run's id, if its start was journaled.
     fn find(&self) -> Result<Option<String>> {
-        let said = self.fire.run(&["runs", "--session", &self.session])?;
+        let said = self.killed.run(&["runs", "--session", &self.session])?;
         let runs = said.json["runs"].as_array().context("no list of runs")?;
         ensure!(runs.len() <= 1, "one run became several: {runs:?}");
         let id = runs.first().map(|run| &run["run_id"]);
         Ok(id.and_then(Value::as_str).map(str::to_owned))
     }
 
-    /// Where the kill struck, and whether the run was over by then.
-    fn place(&self, id: Option<&str>) -> Result<(String, bool)> {
+    /// Where the run was when it was killed, and whether it had ended.
+    fn state_at_kill(&self, id: Option<&str>) -> Result<(String, bool)> {
         let Some(id) = id else {
-            processes::all_gone(&self.fire.mark, ORPHANS_MAX)?;
-            let calls = self.fire.logged()?;
-            ensure!(calls.is_empty(), "calls left without a journal: {calls:?}");
-            return Ok(("before anything was recorded".to_owned(), false));
+            processes::wait_until_gone(&self.killed.mark, ORPHANS_MAX)?;
+            let calls = self.killed.logged()?;
+            ensure!(
+                calls.is_empty(),
+                "calls were made without a journal: {calls:?}"
+            );
+            return Ok(("before anything was journaled".to_owned(), false));
         };
-        let shown = self.fire.run(&["runs", "show", id])?.json;
+        let shown = self.killed.run(&["runs", "show", id])?.json;
         if !shown["outcome"].is_null() {
-            return Ok(("after the end was recorded".to_owned(), true));
+            return Ok(("after the end was journaled".to_owned(), true));
         }
         let steps = shown["steps"].as_array().context("no steps")?;
         let mut tools: Vec<_> = steps
@@ -210,13 +220,16 @@ impl Round {
         Ok((place, false))
     }
 
-    /// Answers every call in doubt truthfully, by what the server has logged.
-    fn answer(&mut self, run: &str, said: &Said, tally: &mut Tally) -> Result<()> {
-        processes::all_gone(&self.fire.mark, ORPHANS_MAX)?;
-        let calls = self.fire.logged()?;
+    /// Answers every call in doubt truthfully, from the server's log.
+    fn answer(&mut self, run: &str, said: &CommandResult, tally: &mut SoakTally) -> Result<()> {
+        processes::wait_until_gone(&self.killed.mark, ORPHANS_MAX)?;
+        let calls = self.killed.logged()?;
         let waiting = said.json["waiting"].as_array();
-        for asked in waiting.with_context(|| format!("paused for nothing: {said:?}"))? {
-            ensure!(asked["kind"] == "in-doubt", "an unasked question: {asked}");
+        for asked in waiting.with_context(|| format!("paused without a question: {said:?}"))? {
+            ensure!(
+                asked["kind"] == "in-doubt",
+                "an unexpected question: {asked}"
+            );
             let checkpoint = asked["checkpoint_id"].as_str().unwrap_or_default();
             let key = format!("{run}/{}", asked["step"]);
             let happened = calls.iter().any(|call| call["key"] == *key);
@@ -229,33 +242,33 @@ impl Round {
                 tally.not_happened += 1;
                 arguments.push("--retry");
             }
-            self.say(&arguments, tally)?;
+            self.run_answer(&arguments, tally)?;
         }
         Ok(())
     }
 
-    /// Gives an answer, now and then only at the second try.
-    fn say(&mut self, arguments: &[&str], tally: &mut Tally) -> Result<()> {
+    /// Gives an answer; sometimes the first attempt is killed.
+    fn run_answer(&mut self, arguments: &[&str], tally: &mut SoakTally) -> Result<()> {
         let mut killed = false;
         if self.chance.percent(15) {
-            let moment = Moment::After(Duration::from_micros(self.chance.between(0, 30_000)));
-            match self.fire.strike(arguments, moment, false)? {
-                Struck::Escaped(said) => {
-                    ensure!(said.exit == DONE, "{arguments:?} was refused: {said:?}");
+            let moment = KillMoment::After(Duration::from_micros(self.chance.between(0, 30_000)));
+            match self.killed.run_and_kill(arguments, moment, false)? {
+                KillOutcome::Finished(said) => {
+                    ensure!(said.exit == DONE, "{arguments:?} was rejected: {said:?}");
                     return Ok(());
                 }
-                Struck::Killed => {
+                KillOutcome::Killed => {
                     tally.killed("`runs answer`", "while answering".to_owned());
                     killed = true;
                 }
             }
         }
-        let said = self.fire.run(arguments)?;
-        // The one that was killed may have been heard.
+        let said = self.killed.run(arguments)?;
+        // The killed command may have been effective.
         let heard = killed && said.exit == BAD_INPUT;
         ensure!(
             said.exit == DONE || heard,
-            "{arguments:?} was refused: {said:?}"
+            "{arguments:?} was rejected: {said:?}"
         );
         Ok(())
     }

@@ -1,47 +1,47 @@
-//! The storm: several servers and the command line on one data directory, all of them killed over
-//! and over while they start, answer, extend and end runs of tasks with several open questions.
+//! The storm: several servers and command lines on one data directory, all killed repeatedly while
+//! they start, answer, extend and end runs with several open questions.
 //!
-//! Afterwards every run is brought to its end in peace, with truthful answers about calls in doubt,
-//! and held against what the unruly server saw.
+//! Afterwards every run is finished undisturbed, with truthful answers about calls in doubt, and
+//! compared with the log of the test server.
 
-use super::chance::Chance;
-use super::command::Setting;
-use super::plan::LOG;
-use super::tally::Tally;
-use super::{Settings, TIME_MAX, VIOLATIONS_MAX};
+use super::command::CommandEnv;
+use super::random_graph::LOG;
+use super::seeded_rng::SeededRng;
+use super::tally::SoakTally;
+use super::{SoakSettings, TIME_MAX, VIOLATIONS_MAX};
 use crate::processes::{self, MARK};
 use anyhow::{Result, ensure};
-use board::Board;
+use known_runs::KnownRuns;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-mod board;
-mod hands;
+mod command_lines;
+mod known_runs;
 mod server;
-mod settle;
+mod verify;
 
-/// So many servers share the data directory.
+/// Servers that share the data directory.
 const SERVERS: u64 = 4;
-/// So many commands are given beside them at a time.
+/// Concurrent command lines.
 const COMMAND_LINES: u64 = 2;
 
-/// Orphaned servers notice the end of their input within this, on a busy machine.
+/// Time within which orphaned servers notice the end of their input, on a busy machine.
 const ORPHANS_MAX: Duration = Duration::from_secs(60);
 
-/// What everybody in a storm shares.
-struct Weather<'a> {
-    settings: &'a Settings,
-    board: Mutex<Board>,
+/// State shared by all threads of a storm.
+struct StormContext<'a> {
+    settings: &'a SoakSettings,
+    board: Mutex<KnownRuns>,
     begun: Instant,
     marks: AtomicU64,
     mark: String,
 }
 
-impl Weather<'_> {
-    fn board(&self) -> std::sync::MutexGuard<'_, Board> {
+impl StormContext<'_> {
+    fn board(&self) -> std::sync::MutexGuard<'_, KnownRuns> {
         self.board
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -58,10 +58,10 @@ impl Weather<'_> {
         self.settings.dir.join("mcp.json")
     }
 
-    /// What a process of its own works on: its servers carry a mark that no others have.
-    fn setting(&self) -> Setting {
+    /// The environment of a process: its servers carry a unique mark.
+    fn setting(&self) -> CommandEnv {
         let number = self.marks.fetch_add(1, Ordering::Relaxed);
-        Setting {
+        CommandEnv {
             tramline: self.settings.tramline.clone(),
             data: self.settings.dir.join("data"),
             log: self.settings.dir.join("calls.log"),
@@ -70,7 +70,7 @@ impl Weather<'_> {
     }
 
     fn violated(&self, what: String) {
-        (self.settings.tell)(&what);
+        (self.settings.on_progress)(&what);
         self.board().tally.violations.push(what);
     }
 
@@ -81,15 +81,15 @@ impl Weather<'_> {
             board.tally.kills()
         };
         if kills.is_multiple_of(100) {
-            (self.settings.tell)(&format!("{kills} kills in the storm"));
+            (self.settings.on_progress)(&format!("{kills} kills in the storm"));
         }
     }
 }
 
-/// Lets it storm. What went wrong is in the tally.
-pub fn storm(settings: &Settings) -> Result<Tally> {
+/// Runs the storm; violations are in the tally.
+pub fn storm(settings: &SoakSettings) -> Result<SoakTally> {
     std::fs::create_dir_all(&settings.dir)?;
-    let weather = Weather {
+    let weather = StormContext {
         settings,
         board: Mutex::default(),
         begun: Instant::now(),
@@ -103,11 +103,11 @@ pub fn storm(settings: &Settings) -> Result<Tally> {
     std::fs::write(weather.servers_file(), servers.to_string())?;
     std::thread::scope(|scope| {
         for number in 0..SERVERS + COMMAND_LINES {
-            let (weather, chance) = (&weather, Chance::new(settings.seed.wrapping_add(number)));
+            let (weather, chance) = (&weather, SeededRng::new(settings.seed.wrapping_add(number)));
             scope.spawn(move || {
                 let came = match number < SERVERS {
-                    true => server::stand(weather, chance),
-                    false => hands::command(weather, chance),
+                    true => server::run_servers(weather, chance),
+                    false => command_lines::command(weather, chance),
                 };
                 if let Err(error) = came {
                     weather.violated(format!("in the storm: {error:#}"));
@@ -116,9 +116,9 @@ pub fn storm(settings: &Settings) -> Result<Tally> {
         }
     });
     for number in 0..weather.marks.load(Ordering::Relaxed) {
-        processes::all_gone(&format!("{}-{number}", weather.mark), ORPHANS_MAX)?;
+        processes::wait_until_gone(&format!("{}-{number}", weather.mark), ORPHANS_MAX)?;
     }
-    settle::all(&weather)?;
+    verify::finish_all(&weather)?;
     let tally = std::mem::take(&mut weather.board().tally);
     ensure!(
         tally.kills() >= settings.kills || !tally.violations.is_empty(),

@@ -1,45 +1,45 @@
-//! What a soak counts.
+//! The counters of a soak.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How a soak went.
+/// The results of a soak.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct SoakTally {
     /// Graphs run to their end.
     pub rounds: u64,
-    /// Kills by where in the run they struck.
-    pub places: BTreeMap<String, u64>,
-    /// Kills by which command they struck, and whether its servers died with it.
+    /// Kills by the state of the run.
+    pub kill_states: BTreeMap<String, u64>,
+    /// Kills by command, and whether its servers were killed with it.
     pub victims: BTreeMap<String, u64>,
-    /// Commands that were to be killed and ended before.
+    /// Commands that ended before they could be killed.
     pub escaped: u64,
-    /// Times a run was taken over.
+    /// Number of resumed runs.
     pub resumed: u64,
     /// Calls in doubt that had happened.
     pub happened: u64,
     /// Calls in doubt that had not.
     pub not_happened: u64,
-    /// Calls that may not be repeated, all seen exactly once.
+    /// Non-repeatable calls, each seen exactly once.
     pub calls: u64,
-    /// What should not be.
+    /// Violations.
     pub violations: Vec<String>,
 }
 
-impl Tally {
-    /// How many processes were killed while they worked.
+impl SoakTally {
+    /// Number of processes killed while they worked.
     pub fn kills(&self) -> u64 {
         self.victims.values().sum()
     }
 
     pub(super) fn killed(&mut self, victim: &str, place: String) {
         *self.victims.entry(victim.to_owned()).or_default() += 1;
-        *self.places.entry(place).or_default() += 1;
+        *self.kill_states.entry(place).or_default() += 1;
     }
 
     pub(super) fn add(&mut self, other: Self) {
-        for (place, count) in other.places {
-            *self.places.entry(place).or_default() += count;
+        for (place, count) in other.kill_states {
+            *self.kill_states.entry(place).or_default() += count;
         }
         for (victim, count) in other.victims {
             *self.victims.entry(victim).or_default() += count;
@@ -54,12 +54,12 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for SoakTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:>6} rounds", self.rounds)?;
         let (kills, escaped) = (self.kills(), self.escaped);
         writeln!(f, "{kills:>6} kills ({escaped} came too late)")?;
-        for (what, count) in self.victims.iter().chain(&self.places) {
+        for (what, count) in self.victims.iter().chain(&self.kill_states) {
             writeln!(f, "{count:>6}   {what}")?;
         }
         writeln!(f, "{:>6} times resumed", self.resumed)?;
@@ -69,7 +69,7 @@ impl fmt::Display for Tally {
             "{doubts:>6} calls in doubt: {} had happened, {} had not",
             self.happened, self.not_happened
         )?;
-        writeln!(f, "{:>6} calls that may not be repeated", self.calls)?;
+        writeln!(f, "{:>6} non-repeatable calls", self.calls)?;
         write!(f, "{:>6} violations", self.violations.len())
     }
 }

@@ -1,4 +1,4 @@
-//! The studio's key: given for a one-time code, once, in time, and never again.
+//! The studio's key: exchanged for a one-time code, once, within its lifetime.
 
 use crate::support::post;
 use axum::Router;
@@ -16,15 +16,15 @@ const PATH: &str = "/api/studio/key";
 const URL: &str = "http://127.0.0.1:9/studio";
 const LIFETIME: Duration = Duration::from_secs(300);
 
-/// The routes over an access whose clock and terminal are the test's.
-struct Bench {
+/// The routes with a test clock and a test terminal.
+struct AccessFixture {
     access: Arc<StudioAccess>,
     routes: Router,
     now: Arc<Mutex<Instant>>,
     printed: Arc<Mutex<Vec<String>>>,
 }
 
-impl Bench {
+impl AccessFixture {
     fn new() -> Self {
         let printed = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&printed);
@@ -62,7 +62,7 @@ fn code_of(address: &str) -> String {
 
 #[tokio::test]
 async fn a_code_is_exchanged_once() {
-    let bench = Bench::new();
+    let bench = AccessFixture::new();
     let code = bench.code();
     let (status, reply) = post(&bench.routes, PATH, json!({"code": code})).await;
     assert_eq!((status, &reply["key"]), (StatusCode::OK, &json!(KEY)));
@@ -72,7 +72,7 @@ async fn a_code_is_exchanged_once() {
     assert_eq!(reply["error"]["kind"], "bad_code");
     let message = reply["error"]["message"].as_str().unwrap();
     assert!(message.contains("used before, or has expired") && message.contains("terminal"));
-    // The terminal shows another, which the reply does not.
+    // The terminal shows another code, the reply does not.
     let printed = bench.printed.lock().unwrap().clone();
     let next = code_of(&printed[0]);
     assert!(!reply.to_string().contains(&next) && !reply.to_string().contains(KEY));
@@ -82,7 +82,7 @@ async fn a_code_is_exchanged_once() {
 
 #[tokio::test]
 async fn a_code_expires() {
-    let bench = Bench::new();
+    let bench = AccessFixture::new();
     let (early, late) = (bench.code(), bench.code());
     bench.later(LIFETIME - Duration::from_nanos(1));
     assert_eq!(
@@ -98,7 +98,7 @@ async fn a_code_expires() {
 
 #[tokio::test]
 async fn what_is_no_code_gets_nothing_and_floods_no_terminal() {
-    let bench = Bench::new();
+    let bench = AccessFixture::new();
     let code = bench.code();
     let longer = format!("{code}0");
     for shown in ["", "0", &code[1..], &longer, KEY, &code.to_uppercase()] {
@@ -113,7 +113,7 @@ async fn what_is_no_code_gets_nothing_and_floods_no_terminal() {
         assert_eq!(status, StatusCode::FORBIDDEN);
     }
     assert_eq!(bench.printed.lock().unwrap().len(), 3, "four codes at most");
-    // None of it has used the code up.
+    // None of these requests used up the code.
     assert_eq!(
         post(&bench.routes, PATH, json!({"code": code})).await.0,
         StatusCode::OK
@@ -125,7 +125,7 @@ async fn what_is_no_code_gets_nothing_and_floods_no_terminal() {
 
 #[tokio::test]
 async fn only_short_json_of_one_field_is_read() {
-    let bench = Bench::new();
+    let bench = AccessFixture::new();
     let code = bench.code();
     let (status, _) = post(&bench.routes, PATH, json!({"code": "x".repeat(1 << 10)})).await;
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);

@@ -1,4 +1,5 @@
-//! Who may answer over HTTP: the run's own token relays, people answer everything, all of it is noted.
+//! Who may answer over HTTP: the run's own token relays, people answer everything, all of it is
+//! audited.
 
 use crate::support::{api, asked, openly, waiting};
 use axum::Router;
@@ -10,30 +11,30 @@ use std::sync::Arc;
 use tower::ServiceExt;
 use tramline_core::Value;
 use tramline_core::authority::AnswerChannel;
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options, Owner, Pattern, Policy, Respondent};
+use tramline_engine::{Engine, EngineOptions, Respondent, RunOwner, ToolPattern, ToolPolicy};
 
-/// An engine whose policy asks about the only tool.
+/// An engine whose policy asks about its only tool.
 fn strict() -> Engine {
-    let hints = Hints {
+    let hints = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let tools = FakeTools::new().tool("t", "look", hints, |arguments: Value| async {
         Ok(arguments)
     });
-    let options = Options {
-        policy: Policy {
-            ask: vec![Pattern::parse("t:*").unwrap()],
+    let options = EngineOptions {
+        policy: ToolPolicy {
+            ask: vec![ToolPattern::parse("t:*").unwrap()],
             deny: Vec::new(),
         },
-        ..Options::default()
+        ..EngineOptions::default()
     };
     Engine::new(Arc::new(MemoryStore::new()), Arc::new(tools), options)
 }
 
-/// A request of a person whom the door has let in.
+/// A request of an authenticated person.
 async fn by_person(
     routes: &Router,
     (method, path): (&str, &str),
@@ -49,7 +50,9 @@ async fn by_person(
         .header("content-length", text.len())
         .body(Body::from(text))
         .unwrap();
-    request.extensions_mut().insert(Owner(Some("boss".into())));
+    request
+        .extensions_mut()
+        .insert(RunOwner(Some("boss".into())));
     request
         .extensions_mut()
         .insert(Respondent::new("boss", channel));
@@ -66,7 +69,7 @@ async fn the_runs_own_token_does_not_answer_the_policy_and_people_do() {
         let routes = api(&engine);
         let (run, point) = waiting(&engine, Some("ann")).await;
         let path = format!("/api/approvals/{point}");
-        let ann = Owner(Some("ann".into()));
+        let ann = RunOwner(Some("ann".into()));
         for answer in ["proceed", "reject"] {
             let answer = Some(json!({"answer": answer}));
             let (status, told) = asked(&routes, &path, answer, ann.clone()).await;
@@ -80,7 +83,7 @@ async fn the_runs_own_token_does_not_answer_the_policy_and_people_do() {
                 "{says}"
             );
         }
-        // What steers a run does not get past the question either.
+        // Debugger commands do not get past the question either.
         for what in ["continue", "step"] {
             let path = format!("/api/runs/{run}/{what}");
             asked(&routes, &path, Some(json!({})), ann.clone()).await;
@@ -93,7 +96,8 @@ async fn the_runs_own_token_does_not_answer_the_policy_and_people_do() {
                 .run
                 .is_paused()
         );
-        // A person sees what other callers' runs ask, reads them, answers, and does not end them.
+        // A person sees the questions of other callers' runs, reads them and answers, but cannot
+        // abort them.
         let (_, listed) = by_person(&routes, ("GET", "/api/approvals"), json!({}), channel).await;
         assert_eq!(listed["approvals"][0]["checkpoint_id"], point, "{listed}");
         let one = format!("/api/runs/{run}");
@@ -117,7 +121,7 @@ async fn every_request_that_changes_something_is_noted_before_its_reply() {
     let engine = strict();
     let routes = api(&engine);
     let (run, point) = waiting(&engine, Some("ann")).await;
-    let ann = Owner(Some("ann".into()));
+    let ann = RunOwner(Some("ann".into()));
     let answer = format!("/api/approvals/{point}");
     let steer = |what: &str| format!("/api/runs/{run}/{what}");
     for (path, body, command, result) in [
@@ -137,9 +141,9 @@ async fn every_request_that_changes_something_is_noted_before_its_reply() {
             "refused",
         ),
     ] {
-        let before = engine.notes(0, None).await.unwrap().len();
+        let before = engine.audit_notes(0, None).await.unwrap().len();
         asked(&routes, &path, Some(body.clone()), ann.clone()).await;
-        let notes = engine.notes(0, None).await.unwrap();
+        let notes = engine.audit_notes(0, None).await.unwrap();
         assert_eq!(notes.len(), before + 1, "{path}");
         let note = notes.last().unwrap();
         assert_eq!(
@@ -161,15 +165,15 @@ async fn every_request_that_changes_something_is_noted_before_its_reply() {
             assert_eq!(note["run_id"], run, "{note}");
         }
     }
-    let notes = engine.notes(0, None).await.unwrap();
+    let notes = engine.audit_notes(0, None).await.unwrap();
     assert_eq!(notes[0]["why"], "now");
     assert_eq!(notes[0]["decisions"][0]["reason"], "policy");
-    // What only computes or reads leaves nothing.
+    // Requests that only compute or read are not audited.
     let before = notes.len();
     let text = json!({"text": "a"});
     asked(&routes, "/api/check", Some(text), ann.clone()).await;
     asked(&routes, "/api/runs", None, ann).await;
-    assert_eq!(engine.notes(0, None).await.unwrap().len(), before);
+    assert_eq!(engine.audit_notes(0, None).await.unwrap().len(), before);
 }
 
 #[tokio::test]
@@ -177,7 +181,7 @@ async fn a_question_shows_its_call_and_a_person_can_edit_it() {
     let engine = strict();
     let routes = api(&engine);
     let (run, point) = waiting(&engine, Some("ann")).await;
-    // The first question is the policy's, about the first of the two calls.
+    // The first question comes from the policy, about the first of the two calls.
     let path = format!("/api/approvals/{point}");
     let person =
         |method, path, body| by_person(&routes, (method, path), body, AnswerChannel::Studio);
@@ -198,7 +202,7 @@ async fn a_question_shows_its_call_and_a_person_can_edit_it() {
     assert_eq!(one["call"]["arguments"], json!({}));
     // A caller with the run's own token cannot edit, a person can.
     let edit = json!({"answer": "proceed", "arguments": {"more": 1}});
-    let ann = Owner(Some("ann".into()));
+    let ann = RunOwner(Some("ann".into()));
     let (status, told) = asked(&routes, &path, Some(edit.clone()), ann).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{told}");
     let wrong = json!({"answer": "reject", "arguments": {}});
@@ -227,11 +231,11 @@ async fn without_a_token_questions_for_a_person_stay_open() {
         let says = told["error"]["message"].as_str().unwrap();
         assert!(says.contains("without a token"), "{says}");
     }
-    // To repeat calls unasked is such an answer, too.
+    // Repeating calls without asking is such an answer too.
     let fork = json!({"repeat_effects": true});
     let (status, told) = openly(&routes, "POST", &format!("/api/runs/{run}/fork"), fork).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{told}");
-    // What agents may settle by themselves it may: to give the run up.
+    // Aborting the run is one of the things agents may do on their own.
     let abort = format!("/api/runs/{run}/abort");
     let (status, told) = openly(&routes, "POST", &abort, json!({})).await;
     assert_eq!(status, StatusCode::OK, "{told}");

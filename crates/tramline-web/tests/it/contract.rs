@@ -1,4 +1,4 @@
-//! The OpenAPI document: every route is in it, and every reply of the tests is what it says.
+//! The OpenAPI document: it has every route, and every reply in the tests matches it.
 
 use axum::http::StatusCode;
 use serde_json::{Value as Json, json};
@@ -10,14 +10,17 @@ use tramline_core::schema::Checker;
 static DOCUMENT: LazyLock<Json> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../src/openapi.json")).unwrap());
 
-/// Holds a reply against the document.
+/// Checks a reply against the document.
 pub(crate) fn hold(method: &str, path: &str, status: StatusCode, reply: &Json) {
     let path = path.split('?').next().unwrap_or_default();
     let Some(found) = template(path) else {
         return;
     };
     let operation = &DOCUMENT["paths"][&found][method.to_lowercase()];
-    assert!(operation.is_object(), "{method} {found} is not told");
+    assert!(
+        operation.is_object(),
+        "{method} {found} is not in the document"
+    );
     let responses = &operation["responses"];
     let own = responses
         .get(status.as_str())
@@ -36,7 +39,7 @@ pub(crate) fn hold(method: &str, path: &str, status: StatusCode, reply: &Json) {
     );
 }
 
-/// The path of the document that a request means.
+/// The path of the document that matches a request.
 fn template(path: &str) -> Option<String> {
     let parts: Vec<_> = path.split('/').collect();
     let fits = |known: &&String| {
@@ -45,7 +48,7 @@ fn template(path: &str) -> Option<String> {
         known.len() == parts.len() && known.iter().zip(&parts).all(same)
     };
     let all = DOCUMENT["paths"].as_object()?;
-    // A word goes before a name.
+    // A literal segment wins over a parameter.
     let mut found: Vec<_> = all.keys().filter(fits).cloned().collect();
     found.sort_by_key(|path| path.matches('{').count());
     found.into_iter().next()

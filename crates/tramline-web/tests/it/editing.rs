@@ -1,17 +1,17 @@
-//! Documents on the disk, edits in their graphs, and expressions tried out.
+//! Documents on disk, edits in their graphs, and evaluating expressions.
 
 use super::support::*;
 use axum::http::StatusCode;
 use serde_json::json;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use tramline_engine::Owner;
-use tramline_web::{Files, Studio};
+use tramline_engine::RunOwner;
+use tramline_web::{DocumentFiles, Studio};
 
 /// One file, in memory.
-struct Paper(Mutex<String>);
+struct MemoryFile(Mutex<String>);
 
-impl Files for Paper {
+impl DocumentFiles for MemoryFile {
     fn read(&self, _: &Path) -> Result<(String, bool), String> {
         Ok((self.0.lock().unwrap().clone(), true))
     }
@@ -22,7 +22,7 @@ impl Files for Paper {
     }
 }
 
-fn opened(paper: &Arc<Paper>) -> axum::Router {
+fn opened(paper: &Arc<MemoryFile>) -> axum::Router {
     let studio = Studio {
         documents: vec!["/somewhere/judge.yaml".into()],
         files: Some(Arc::clone(paper) as _),
@@ -33,7 +33,7 @@ fn opened(paper: &Arc<Paper>) -> axum::Router {
 
 #[tokio::test]
 async fn without_a_token_no_document_is_written() {
-    let paper = Arc::new(Paper(Mutex::new(CHOOSES.to_owned())));
+    let paper = Arc::new(MemoryFile(Mutex::new(CHOOSES.to_owned())));
     let routes = opened(&paper);
     let (_, read) = get(&routes, "/api/documents/judge.yaml").await;
     let body = json!({"text": "another", "hash": read["hash"]});
@@ -47,7 +47,7 @@ async fn without_a_token_no_document_is_written() {
 
 #[tokio::test]
 async fn a_document_is_written_back_unless_it_changed_meanwhile() {
-    let paper = Arc::new(Paper(Mutex::new(CHOOSES.to_owned())));
+    let paper = Arc::new(MemoryFile(Mutex::new(CHOOSES.to_owned())));
     let routes = opened(&paper);
     let (_, tools) = get(&routes, "/api/tools").await;
     assert_eq!(tools["tools"][0]["document"], "judge.yaml");
@@ -71,7 +71,7 @@ async fn a_document_is_written_back_unless_it_changed_meanwhile() {
                 "PUT",
                 "/api/documents/judge.yaml",
                 Some(body),
-                Owner::default(),
+                RunOwner::default(),
             )
             .await
         }
@@ -89,7 +89,7 @@ async fn a_document_is_written_back_unless_it_changed_meanwhile() {
         let path = format!("/api/documents/{id}");
         assert_eq!(get(&routes, &path).await.0, StatusCode::NOT_FOUND, "{id}");
         let body = json!({"text": "x", "hash": "y"});
-        let (status, _) = sent(&routes, "PUT", &path, Some(body), Owner::default()).await;
+        let (status, _) = sent(&routes, "PUT", &path, Some(body), RunOwner::default()).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{id}");
     }
 }
@@ -183,7 +183,7 @@ async fn the_playground_keeps_to_small_bounds() {
             "($f := function($n) { $n = -1 ? 0 : $f($n + 1) }; $f(0))",
             "L000",
         ),
-        // Small enough to be made, and too large to be shown.
+        // Small enough to build, too large to return.
         (
             "$join($map([1..60000], function($v) { 'aaaaaaaaaaaaaaaaaaaaaaaa' }))",
             "L0007",

@@ -1,4 +1,4 @@
-//! Runs as files, the list with its filters, conversations along procedures, and replans.
+//! Runs as files, the list with its filters, SOP sessions, and replans.
 
 use super::support::*;
 use axum::http::StatusCode;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::formats::sop_markdown;
 use tramline_core::graph::Patch;
-use tramline_core::journal::Policy;
-use tramline_core::navigate;
+use tramline_core::journal::SchedulePolicy;
+use tramline_core::sop_session;
 use tramline_core::workflow::{Action, Edge, Node};
-use tramline_engine::{Guide, Owner, Start};
+use tramline_engine::{RunOwner, RunStart, SopStart};
 
 #[tokio::test]
 async fn a_run_goes_into_a_file_and_comes_back_as_one_that_is_over() {
@@ -67,7 +67,7 @@ async fn a_run_that_ended_comes_back_as_it_ended_and_belongs_to_who_brought_it()
     let routes = api(&engine());
     let run = started(&routes, "judge", json!({"input": {"total": 60}})).await;
     let (_, file) = get(&routes, &format!("/api/runs/{run}/export")).await;
-    let ann = || Owner(Some("ann".into()));
+    let ann = || RunOwner(Some("ann".into()));
     let (_, told) = asked(&routes, "/api/runs/import", Some(file), ann()).await;
     assert_eq!(told["status"], "completed");
     let path = format!("/api/runs/{}", told["run_id"].as_str().unwrap());
@@ -108,7 +108,7 @@ async fn a_walk_is_told_over_its_drawing() {
     let routes = api(&engine);
     let read = sop_markdown::read(SOP.as_bytes(), "refund").unwrap();
     let run = engine
-        .guide(Guide {
+        .start_sop_session(SopStart {
             sops: vec![Arc::new(read.sop)],
             files: Vec::new(),
             session: None,
@@ -120,13 +120,13 @@ async fn a_walk_is_told_over_its_drawing() {
         .await
         .unwrap();
     for to in ["START", "END", "LOOK"] {
-        let word = navigate::Ask {
+        let word = sop_session::MoveRequest {
             node: Some(to.into()),
             reason: Some("asked".into()),
-            ..navigate::Ask::default()
+            ..sop_session::MoveRequest::default()
         };
         let done = engine
-            .navigate(&run, |walk| navigate::goto(walk, &word), |_, _| ())
+            .update_sop_session(&run, |walk| sop_session::move_to(walk, &word), |_, _| ())
             .await;
         done.unwrap();
     }
@@ -173,11 +173,11 @@ async fn a_walk_is_told_over_its_drawing() {
 async fn a_replan_is_told_as_what_it_adds() {
     let engine = engine();
     let routes = api(&engine);
-    let mut start = Start::new(graph(), Value::from(json!({})));
-    start.policy = Policy::Layered;
+    let mut start = RunStart::new(graph(), Value::from(json!({})));
+    start.policy = SchedulePolicy::Layered;
     let handle = engine.start(start).await.unwrap();
     let run = handle.run.clone();
-    handle.ended().await.unwrap();
+    handle.wait().await.unwrap();
     let action = Action::Compute {
         expression: "1".into(),
     };

@@ -1,13 +1,13 @@
-//! The API over a real engine: what is told, what is refused, whose runs are seen.
-#![allow(clippy::unwrap_used, reason = "a test speaks by panicking")]
+//! The API on a real engine: replies, errors, and whose runs are visible.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod access;
 mod authority;
-mod brought;
 mod contract;
 mod editing;
 mod files;
-mod past;
+mod history;
+mod imports;
 mod registry;
 mod studio;
 mod support;
@@ -15,7 +15,7 @@ mod support;
 use axum::http::StatusCode;
 use serde_json::json;
 use support::{api, asked, asked_text, engine, get, waiting};
-use tramline_engine::Owner;
+use tramline_engine::RunOwner;
 
 #[tokio::test]
 async fn a_question_is_listed_and_answered_once() {
@@ -34,21 +34,21 @@ async fn a_question_is_listed_and_answered_once() {
         &routes,
         &path,
         Some(json!({"answer": "retry"})),
-        Owner::default(),
+        RunOwner::default(),
     )
     .await;
     assert_eq!(wrong.0, StatusCode::BAD_REQUEST);
     assert_eq!(
         wrong.1["error"]["message"],
-        "`retry` is no answer to it; it takes proceed, reject"
+        "`retry` is not a valid answer; valid answers: proceed, reject"
     );
     let yes = json!({"answer": "proceed", "why": "fine", "by": "ann"});
-    let (status, told) = asked(&routes, &path, Some(yes.clone()), Owner::default()).await;
+    let (status, told) = asked(&routes, &path, Some(yes.clone()), RunOwner::default()).await;
     assert_eq!(
         (status, told["run_id"].as_str()),
         (StatusCode::OK, Some(run.as_str()))
     );
-    // It goes on behind the reply: the events tell when it has ended.
+    // The run continues after the reply: the events show when it has ended.
     let (_, events) = asked_text(&routes, &format!("/api/runs/{run}/events")).await;
     assert!(
         events.contains("\"completed\"") || events.contains("Completed"),
@@ -60,7 +60,7 @@ async fn a_question_is_listed_and_answered_once() {
         (one["status"].as_str(), &one["questions"]),
         (Some("completed"), &json!([]))
     );
-    let (late, told) = asked(&routes, &path, Some(yes), Owner::default()).await;
+    let (late, told) = asked(&routes, &path, Some(yes), RunOwner::default()).await;
     assert_eq!(
         (late, told["error"]["kind"].as_str()),
         (StatusCode::CONFLICT, Some("over"))
@@ -74,8 +74,8 @@ async fn nobody_sees_or_steers_the_runs_of_another() {
     let engine = engine();
     let routes = api(&engine);
     let (run, point) = waiting(&engine, Some("ann")).await;
-    let bob = || Owner(Some("bob".into()));
-    for owner in [Owner::default(), bob()] {
+    let bob = || RunOwner(Some("bob".into()));
+    for owner in [RunOwner::default(), bob()] {
         let (_, listed) = asked(&routes, "/api/runs", None, owner.clone()).await;
         assert_eq!(listed["runs"], json!([]));
         let (_, listed) = asked(&routes, "/api/approvals", None, owner.clone()).await;
@@ -97,7 +97,7 @@ async fn nobody_sees_or_steers_the_runs_of_another() {
             StatusCode::NOT_FOUND
         );
     }
-    let ann = Owner(Some("ann".into()));
+    let ann = RunOwner(Some("ann".into()));
     let (_, listed) = asked(&routes, "/api/runs?status=paused", None, ann.clone()).await;
     assert_eq!(listed["runs"][0]["run_id"], run);
     let path = format!("/api/runs/{run}/abort");

@@ -1,27 +1,27 @@
-//! Everything that a document can call, found and told with its schemas.
+//! The registry: searching callables, and reading them with their schemas.
 
 use super::support::*;
 use axum::http::StatusCode;
 use serde_json::json;
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::FakeTools;
-use tramline_engine::{Engine, Pattern, Policy};
+use tramline_engine::{Engine, ToolPattern, ToolPolicy};
 
 const SECRET: &str = "s3cr3t-of-the-shop";
 
-/// Two servers, a built-in tool and a workflow; one server's words hold a secret.
+/// Two servers, a built-in tool and a workflow; one server's description contains a secret.
 fn shop() -> Engine {
-    let looks = Hints {
+    let looks = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
-    let destroys = Hints {
+    let destroys = ToolHints {
         destructive: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let echo = |arguments| async move { Ok(arguments) };
     let mut tools = FakeTools::new()
-        .tool("builtin", "http", Hints::default(), echo)
+        .tool("builtin", "http", ToolHints::default(), echo)
         .tool("shop", "cancel_order", destroys, echo)
         .tool("shop", "get_order", looks, echo)
         .described(
@@ -33,8 +33,8 @@ fn shop() -> Engine {
     for number in 0..150 {
         tools = tools.tool("many", &format!("tool_{number:03}"), looks, echo);
     }
-    let policy = Policy {
-        ask: vec![Pattern::parse("builtin:http").unwrap()],
+    let policy = ToolPolicy {
+        ask: vec![ToolPattern::parse("builtin:http").unwrap()],
         deny: Vec::new(),
     };
     secretive(tools, &[("SHOP_KEY", SECRET)], policy)

@@ -1,4 +1,4 @@
-//! Texts checked and drawn, workflows listed and run, without a file or a server.
+//! Checking and rendering texts, listing and running workflows, without files or servers.
 
 use super::support::*;
 use axum::http::StatusCode;
@@ -215,7 +215,7 @@ async fn a_run_belongs_to_the_trace_that_its_request_names() {
         (Some("a=1"), Some("who=me"))
     );
     rested(&routes, run.as_str()).await;
-    // A fork belongs to whoever asked for it, not to who asked for the run it came from.
+    // A fork belongs to its requester, not to the owner of the original run.
     let fork = format!("/api/runs/{run}/fork");
     assert!(began(&fork, input.clone(), &[]).await.0.is_none());
     let (upstream, _) = began(&fork, input.clone(), &headers[..1]).await;

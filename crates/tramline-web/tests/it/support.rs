@@ -1,4 +1,4 @@
-//! What the tests share: an engine, and requests to the API over it.
+//! Shared by the tests: an engine, and requests to its API.
 
 use axum::Router;
 use axum::body::Body;
@@ -8,11 +8,14 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tower::ServiceExt;
 use tramline_core::Value;
-use tramline_core::formats::{Elsewhere, Hint, json_dag, yaml_graph};
+use tramline_core::formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
 use tramline_core::graph::Graph;
-use tramline_engine::seams::{Callable, Hints};
-use tramline_engine::testing::{FakeSealer, FakeTools, MemoryStore};
-use tramline_engine::{Admission, Ended, Engine, Options, Owner, Policy, Settings, Shelf, Start};
+use tramline_engine::seams::{Callable, ToolHints};
+use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
+use tramline_engine::{
+    Admission, DriveOutcome, Engine, EngineOptions, RunOwner, RunStart, Settings, ToolPolicy,
+    WorkflowMap,
+};
 use tramline_web::{FurtherAddress, Studio, StudioAccess};
 
 /// The API without documents.
@@ -26,7 +29,7 @@ pub(crate) fn page() -> Router {
     tramline_web::studio(Arc::new(StudioAccess::new("k", further)))
 }
 
-/// A graph that chooses its way by its input.
+/// A graph that branches on its input.
 pub(crate) const CHOOSES: &str = r#"version: "1"
 server: {name: s, version: "1"}
 tools:
@@ -55,31 +58,31 @@ pub(crate) fn judge() -> Arc<Graph> {
     Arc::clone(&document.workflows[0])
 }
 
-/// Two tasks, the second of which asks first.
+/// Two tasks; the second needs approval.
 pub(crate) fn graph() -> Arc<Graph> {
     let tasks = json!({"tasks": [
         {"id": "look", "tool": "t:look", "arguments": {}},
         {"id": "act", "tool": "t:look", "arguments": {}, "depends_on": ["look"],
          "approval": "it costs money"},
     ]});
-    let hint = Hint {
+    let hint = ReadOptions {
         name: "order",
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
+        known_servers: KnownServers::Any,
+        ..ReadOptions::default()
     };
     let document = json_dag::read_value(&Value::from(tasks), hint).unwrap();
     Arc::clone(&document.workflows[0])
 }
 
-/// An engine with one tool and one workflow of a document.
+/// An engine with one tool and one document workflow.
 pub(crate) fn engine() -> Engine {
-    let hints = Hints {
+    let hints = ToolHints {
         read_only: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let tools = FakeTools::new().tool("t", "look", hints, |arguments| async move { Ok(arguments) });
     let origin = Value::from(json!({"document": "/somewhere/judge.yaml"}));
-    let shelf = Shelf::new([Callable {
+    let shelf = WorkflowMap::new([Callable {
         graph: judge(),
         origin,
     }]);
@@ -87,17 +90,17 @@ pub(crate) fn engine() -> Engine {
         Arc::new(MemoryStore::new()),
         Arc::new(tools),
         Arc::new(shelf),
-        Options::default(),
+        EngineOptions::default(),
     )
 }
 
 /// A run that waits for approval, and its question.
 pub(crate) async fn waiting(engine: &Engine, owner: Option<&str>) -> (String, String) {
-    let mut start = Start::new(graph(), Value::from(json!({})));
+    let mut start = RunStart::new(graph(), Value::from(json!({})));
     start.owner = owner.map(Into::into);
     let handle = engine.start(start).await.unwrap();
     let run = handle.run.to_string();
-    let Ended::Paused(pauses) = handle.ended().await.unwrap() else {
+    let DriveOutcome::Paused(pauses) = handle.wait().await.unwrap() else {
         panic!("it did not pause")
     };
     let point = tramline_core::ids::Checkpoint {
@@ -107,23 +110,23 @@ pub(crate) async fn waiting(engine: &Engine, owner: Option<&str>) -> (String, St
     (run, point.to_string())
 }
 
-/// A request of somebody, and the reply.
+/// A request of a named caller, and the reply.
 pub(crate) async fn asked(
     routes: &Router,
     path: &str,
     body: Option<Json>,
-    owner: Owner,
+    owner: RunOwner,
 ) -> (StatusCode, Json) {
     sent(routes, "POST", path, body, owner).await
 }
 
-/// A request by another method where there is a body.
+/// A request with a body and another method.
 pub(crate) async fn sent(
     routes: &Router,
     method: &str,
     path: &str,
     body: Option<Json>,
-    owner: Owner,
+    owner: RunOwner,
 ) -> (StatusCode, Json) {
     let request = Request::builder().uri(path);
     answered(routes, request, (method, path), body, owner).await
@@ -140,11 +143,11 @@ pub(crate) async fn with_headers(
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let owner = Owner::default();
+    let owner = RunOwner::default();
     answered(routes, request, ("POST", path), Some(body), owner).await
 }
 
-/// A request that was let in without a token.
+/// A request admitted without a token.
 pub(crate) async fn openly(
     routes: &Router,
     method: &str,
@@ -157,19 +160,19 @@ pub(crate) async fn openly(
         request,
         (method, path),
         Some(body),
-        Owner::default(),
+        RunOwner::default(),
     )
     .await
 }
 
-/// A file that is brought in.
+/// Imports a file.
 pub(crate) async fn brought(routes: &Router, file: impl Into<Body>) -> (StatusCode, Json) {
     let mut request = Request::post("/api/runs/import")
         .header("host", "127.0.0.1:1")
         .header("content-type", "application/json")
         .body(file.into())
         .unwrap();
-    request.extensions_mut().insert(Owner::default());
+    request.extensions_mut().insert(RunOwner::default());
     let response = routes.clone().oneshot(request).await.unwrap();
     let status = response.status();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
@@ -177,20 +180,20 @@ pub(crate) async fn brought(routes: &Router, file: impl Into<Body>) -> (StatusCo
 }
 
 /// An engine with these tools, one workflow, and settings from the environment.
-pub(crate) fn secretive(tools: FakeTools, secrets: &[(&str, &str)], policy: Policy) -> Engine {
+pub(crate) fn secretive(tools: FakeTools, secrets: &[(&str, &str)], policy: ToolPolicy) -> Engine {
     let kept = Arc::new(MemoryStore::new());
     let named = |(key, secret): &(&str, &str)| {
-        let variable = tramline_engine::settings::VARIABLE;
+        let variable = tramline_engine::settings::VARIABLE_PREFIX;
         (format!("{variable}{key}"), (*secret).to_owned())
     };
     let secrets = secrets.iter().map(named);
-    let settings = Settings::new(Arc::clone(&kept) as _, Arc::new(FakeSealer(3)), secrets);
-    let options = Options {
+    let settings = Settings::new(Arc::clone(&kept) as _, Arc::new(FakeCipher(3)), secrets);
+    let options = EngineOptions {
         settings: Some(settings.unwrap()),
         policy,
-        ..Options::default()
+        ..EngineOptions::default()
     };
-    let shelf = Shelf::new([Callable {
+    let shelf = WorkflowMap::new([Callable {
         graph: judge(),
         origin: Value::Null,
     }]);
@@ -202,7 +205,7 @@ async fn answered(
     request: axum::http::request::Builder,
     (method, path): (&str, &str),
     body: Option<Json>,
-    owner: Owner,
+    owner: RunOwner,
 ) -> (StatusCode, Json) {
     let mut request = request.header("host", "127.0.0.1:1");
     let has_body = body.is_some();
@@ -224,9 +227,9 @@ async fn answered(
     (status, reply)
 }
 
-/// A question of nobody in particular.
+/// A request without an owner.
 pub(crate) async fn get(routes: &Router, path: &str) -> (StatusCode, Json) {
-    asked(routes, path, None, Owner::default()).await
+    asked(routes, path, None, RunOwner::default()).await
 }
 
 /// The reply as text.
@@ -242,12 +245,12 @@ pub(crate) async fn asked_text(routes: &Router, path: &str) -> (StatusCode, Stri
     (status, String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A command of nobody in particular.
+/// A command without an owner.
 pub(crate) async fn post(routes: &Router, path: &str, body: Json) -> (StatusCode, Json) {
-    asked(routes, path, Some(body), Owner::default()).await
+    asked(routes, path, Some(body), RunOwner::default()).await
 }
 
-/// A run of a workflow, followed to where it rests.
+/// A run of a workflow, followed until it waits or ends.
 pub(crate) async fn started(routes: &Router, name: &str, body: Json) -> String {
     let (status, told) = post(routes, &format!("/api/tools/{name}/runs"), body).await;
     assert_eq!(status, StatusCode::CREATED, "{told}");
@@ -256,7 +259,7 @@ pub(crate) async fn started(routes: &Router, name: &str, body: Json) -> String {
     run
 }
 
-/// Waits until a run is driven no more.
+/// Waits until a run has no driver.
 pub(crate) async fn rested(routes: &Router, run: &str) -> Json {
     loop {
         let (_, one) = get(routes, &format!("/api/runs/{run}")).await;

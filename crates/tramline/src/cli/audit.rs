@@ -1,18 +1,17 @@
-//! `tramline audit`: what was commanded and decided, by whom, why and with what result, as JSON lines or
-//! as a table.
+//! `tramline audit`: who did and decided what, why and with what result, as JSON lines or a table.
 
-use super::{Common, Done, Exit, Stopped, output, runs};
+use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use serde_json::Value as Json;
 use tramline_core::ids::RunId;
-use tramline_core::text::{milliseconds, moment_ms, moment_text, shown};
+use tramline_core::text::{display_name, format_timestamp, parse_duration_ms, parse_timestamp_ms};
 use tramline_engine::clock;
 
-/// Print what was commanded.
+/// Print the audit log.
 #[derive(clap::Args)]
 pub(super) struct Audit {
-    /// Only since then: how long ago (30m, 2h, 7d), a date (2026-11-16), a moment as in RFC 3339, or
+    /// Only since this time: an age (30m, 2h, 7d), a date (2026-11-16), an RFC 3339 time, or
     /// milliseconds since 1970
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
     since: Option<i64>,
     /// Only about this run
     #[arg(long, value_name = "RUN", value_parser = runs::run_id)]
@@ -22,28 +21,28 @@ pub(super) struct Audit {
     table: bool,
 }
 
-fn moment(text: &str) -> Result<i64, String> {
+fn parse_since(text: &str) -> Result<i64, String> {
     if let Ok(at) = text.parse() {
         return Ok(at);
     }
-    if let Some(at) = moment_ms(text) {
+    if let Some(at) = parse_timestamp_ms(text) {
         return Ok(at);
     }
-    let ago = milliseconds(text).and_then(|ms| i64::try_from(ms).ok());
+    let ago = parse_duration_ms(text).and_then(|ms| i64::try_from(ms).ok());
     let ago = ago.ok_or_else(|| {
-        "write how long ago, such as 30m, 2h or 7d, a date such as 2026-11-16, or a moment such as \
+        "write an age such as 30m, 2h or 7d, a date such as 2026-11-16, or a time such as \
          2026-11-16T05:00:00Z"
             .to_owned()
     })?;
     Ok(clock::now_ms().saturating_sub(ago))
 }
 
-pub(super) async fn main(common: Common, verb: Audit) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Audit) -> CliResult {
     let engine = runs::open(&common)?.engine;
     let notes = engine
-        .notes(verb.since.unwrap_or(0), verb.run.as_ref())
+        .audit_notes(verb.since.unwrap_or(0), verb.run.as_ref())
         .await;
-    let notes = notes.map_err(Stopped::from)?;
+    let notes = notes.map_err(CliError::from)?;
     match verb.table {
         false => notes.iter().for_each(output::line),
         true => table(&notes).iter().for_each(|row| output::text_line(row)),
@@ -51,17 +50,17 @@ pub(super) async fn main(common: Common, verb: Audit) -> Done {
     Ok(Exit::Done)
 }
 
-/// The notes as rows of a table: one for each command, and one below it for each decision.
+/// The entries as table rows: one for each command, and one below it for each decision.
 fn table(notes: &[Json]) -> Vec<String> {
     let mut rows =
         vec![["TIME", "DOOR", "BY", "COMMAND", "RUN", "RESULT", "DETAILS"].map(str::to_owned)];
     for note in notes {
-        let text = |at: &Json, key: &str| shown(at[key].as_str().unwrap_or_default());
+        let text = |at: &Json, key: &str| display_name(at[key].as_str().unwrap_or_default());
         let at_ms = note["at_ms"].as_i64().unwrap_or_default();
         let details = [text(note, "why"), text(note, "error")];
         let details: Vec<_> = details.into_iter().filter(|one| !one.is_empty()).collect();
         rows.push([
-            moment_text(at_ms),
+            format_timestamp(at_ms),
             text(note, "door"),
             text(note, "by"),
             text(note, "command"),
@@ -70,10 +69,7 @@ fn table(notes: &[Json]) -> Vec<String> {
             details.join("; "),
         ]);
         for decision in note["decisions"].as_array().into_iter().flatten() {
-            let arguments = match &decision["arguments"] {
-                Json::Null => String::new(),
-                arguments => shown(&arguments.to_string()),
-            };
+            let details = decision_details(decision);
             rows.push([
                 String::new(),
                 text(decision, "via"),
@@ -81,17 +77,44 @@ fn table(notes: &[Json]) -> Vec<String> {
                 format!("- {}", text(decision, "answer")),
                 text(decision, "checkpoint_id"),
                 text(decision, "reason"),
-                format!("{} {arguments}", text(decision, "tool"))
+                format!("{} {details}", text(decision, "tool"))
                     .trim()
                     .to_owned(),
             ]);
         }
     }
-    aligned(&rows)
+    align_columns(&rows)
 }
 
-/// Rows with their columns beneath each other.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+/// What was decided: the arguments that the call got, and those that were proposed if a person edited them; the rest
+/// of the answer; and why it was refused.
+fn decision_details(decision: &Json) -> String {
+    let field = |key: &str| match &decision[key] {
+        Json::Null => None,
+        Json::String(text) => Some(display_name(text)),
+        value => Some(display_name(&value.to_string())),
+    };
+    let arguments = field("arguments");
+    let arguments = match field("edited_arguments") {
+        Some(edited) => {
+            let proposed = arguments.unwrap_or_default();
+            Some(format!("{edited} (edited; proposed: {proposed})"))
+        }
+        None => arguments,
+    };
+    let named = |key: &str| field(key).map(|value| format!("{key}: {value}"));
+    let parts = [
+        arguments,
+        named("output"),
+        named("extension"),
+        named("refused"),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    parts.join("; ")
+}
+
+/// Pads the columns to equal width.
+fn align_columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
     let width = |at: usize| {
         rows.iter()
             .map(|row| row[at].chars().count())

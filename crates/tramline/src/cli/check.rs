@@ -1,64 +1,67 @@
-//! `tramline check`: every flaw of every document, at its place.
+//! `tramline check`: every flaw of every document, with its position.
 
-use super::documents::Flawed;
-use super::trust::{self, Trusting};
-use super::{Common, Done, Exit, Reach, documents, frames, output, probe, sop};
+use super::documents::DocumentFlaws;
+use super::trust::{self, TrustFlag};
+use super::{
+    AccessArgs, CliResult, CommonArgs, Exit, diagnostics, documents, output, sop, tool_check,
+};
+use crate::app;
 use crate::config::Config;
-use crate::wire;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_core::Str;
 use tramline_core::failure::FailureKind;
 use tramline_core::flaw::Severity;
-use tramline_core::formats::Elsewhere;
-use tramline_core::formats::yaml_graph::Document;
+use tramline_core::formats::KnownServers;
+use tramline_core::formats::yaml_graph::GraphDocument;
 
-/// Servers that do not list their tools in this time go unasked: a check is waited for.
-const ASK_MAX: Duration = Duration::from_secs(15);
+/// How long servers may take to list their tools. Slower servers are skipped, because a person
+/// waits for the check.
+const LIST_TOOLS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Check documents and show every flaw at its place.
+/// Check documents and show every flaw with its position.
 #[derive(clap::Args)]
 pub(super) struct Check {
     /// The documents
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Do not start servers to ask whether they have the tools that are called
+    /// Do not start servers to verify that the called tools exist
     #[arg(long)]
     offline: bool,
     #[command(flatten)]
-    trusting: Trusting,
+    trusting: TrustFlag,
     #[command(flatten)]
-    reach: Reach,
+    reach: AccessArgs,
 }
 
-/// What was found, over all documents.
+/// The flaws of all documents.
 #[derive(Default)]
-struct Found {
-    flawed: Vec<Flawed>,
-    /// What kept servers from being asked.
-    unasked: Vec<Unasked>,
+struct CheckReport {
+    flawed: Vec<DocumentFlaws>,
+    /// Servers whose tools could not be checked.
+    unlisted: Vec<UnlistedServer>,
 }
 
 /// A server that was not asked for its tools.
-struct Unasked {
+struct UnlistedServer {
     code: &'static str,
     server: Str,
-    says: String,
-    /// The command that allows it to be asked, where that is what is missing.
-    allow: Option<String>,
+    message: String,
+    /// The command that trusts it, if trust is what is missing.
+    trust_command: Option<String>,
 }
 
-pub(super) async fn main(common: Common, verb: Check) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Check) -> CliResult {
     let mut config = common.config(&verb.reach)?;
-    let elsewhere = documents::elsewhere(&config)?;
-    let mut found = Found::default();
+    let elsewhere = documents::known_servers(&config)?;
+    let mut found = CheckReport::default();
     let mut sound = Vec::new();
     for path in &verb.files {
-        if sop::is_one(path)? {
-            found.flawed.push(sop::look(path)?.1);
+        if sop::is_procedure(path)? {
+            found.flawed.push(sop::read_with_flaws(path)?.1);
             continue;
         }
-        match documents::read(path, Elsewhere::Configured(&elsewhere)) {
+        match documents::read(path, KnownServers::Configured(&elsewhere)) {
             Ok((read, warned)) => {
                 sound.push((found.flawed.len(), path.as_path(), read.document));
                 found.flawed.push(warned);
@@ -69,67 +72,73 @@ pub(super) async fn main(common: Common, verb: Check) -> Done {
     }
     if !verb.offline {
         let read = sound.iter().map(|(_, path, document)| (*path, document));
-        trust::look(&mut config, read, &verb.files, verb.trusting)?;
-        ask(&config, &sound, &verb.files, &mut found).await?;
+        trust::restrict_starts(&mut config, read, &verb.files, verb.trusting)?;
+        check_with_servers(&config, &sound, &verb.files, &mut found).await?;
     }
     Ok(found.show(common.json))
 }
 
-/// Adds the flaws that only the servers can tell of.
-async fn ask(
+/// Adds the flaws that only servers can reveal.
+async fn check_with_servers(
     config: &Config,
-    sound: &[(usize, &Path, Document)],
+    sound: &[(usize, &Path, GraphDocument)],
     files: &[PathBuf],
-    found: &mut Found,
-) -> Result<(), wire::Trouble> {
+    found: &mut CheckReport,
+) -> Result<(), app::AppError> {
     let documents = || sound.iter().map(|(_, _, document)| document);
-    let settings = wire::settings_to_look(config)?;
-    let equipment = wire::equip(config, documents(), settings)?;
-    let saved = wire::saved(config).await;
-    let answers = probe::ask(&equipment, documents(), saved, ASK_MAX).await;
+    let settings = app::settings_read_only(config)?;
+    let equipment = app::tool_sources(config, documents(), settings)?;
+    let saved = app::saved_names(config).await;
+    let answers = tool_check::list_tools(&equipment, documents(), saved, LIST_TOOLS_TIMEOUT).await;
     for (at, _, document) in sound {
         found.flawed[*at].flaws.extend(answers.flaws(document));
     }
-    for (server, failure) in answers.silent() {
-        let says = format!("`{server}` could not be asked for its tools: {failure}");
-        found.unasked.push(Unasked {
+    for (server, failure) in answers.failed_servers() {
+        let says = format!("could not list the tools of `{server}`: {failure}");
+        found.unlisted.push(UnlistedServer {
             code: failure.kind.code(),
             server: server.clone(),
-            says,
-            allow: (failure.kind == FailureKind::Forbidden).then(|| trust::allowing(config, files)),
+            message: says,
+            trust_command: (failure.kind == FailureKind::Forbidden)
+                .then(|| trust::trust_command(config, files)),
         });
     }
     equipment.servers.shutdown().await;
     Ok(())
 }
 
-impl Found {
+impl CheckReport {
     fn show(&self, json: bool) -> Exit {
         let flaws = || self.flawed.iter().flat_map(|flawed| &flawed.flaws);
-        let is_error = |code: tramline_core::flaw::Code| code.severity() == Severity::Error;
+        let is_error = |code: tramline_core::flaw::FlawCode| code.severity() == Severity::Error;
         let errors = flaws().filter(|flaw| is_error(flaw.code)).count();
-        let warnings = flaws().count() - errors + self.unasked.len();
+        let warnings = flaws().count() - errors + self.unlisted.len();
         if json {
             let mut all: Vec<_> = self.flawed.iter().flat_map(documents::as_json).collect();
-            all.extend(self.unasked.iter().map(|it| {
+            all.extend(self.unlisted.iter().map(|it| {
                 let mut told = serde_json::json!({
                     "code": it.code,
                     "severity": "warning",
                     "server": it.server,
-                    "message": it.says,
+                    "message": it.message,
                 });
-                if let Some(allow) = &it.allow {
+                if let Some(allow) = &it.trust_command {
                     told["allow"] = allow.as_str().into();
                 }
                 told
             }));
             output::line(&all);
         } else {
-            self.flawed.iter().for_each(frames::show);
-            for Unasked { code, says, .. } in &self.unasked {
-                output::say(&format!("warning[{code}]: {says}"));
+            self.flawed.iter().for_each(diagnostics::show);
+            for UnlistedServer {
+                code,
+                message: says,
+                ..
+            } in &self.unlisted
+            {
+                output::status_line(&format!("warning[{code}]: {says}"));
             }
-            output::say(&summary(self.flawed.len(), errors, warnings));
+            output::status_line(&summary(self.flawed.len(), errors, warnings));
         }
         if errors > 0 {
             Exit::BadInput
@@ -143,7 +152,7 @@ fn summary(files: usize, errors: usize, warnings: usize) -> String {
     let many =
         |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     match (errors, warnings) {
-        (0, 0) => format!("{} sound", many(files, "document")),
+        (0, 0) => format!("{} valid", many(files, "document")),
         _ => format!(
             "{}, {} in {}",
             many(errors, "error"),

@@ -1,6 +1,6 @@
-//! `tramline completions`: a script that teaches a shell our words.
+//! `tramline completions`: a shell completion script.
 
-use super::{Cli, Done, Exit};
+use super::{Cli, CliResult, Exit};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
@@ -11,7 +11,7 @@ pub(super) struct Completions {
     shell: Shell,
 }
 
-pub(super) fn main(verb: &Completions) -> Done {
+pub(super) fn main(verb: &Completions) -> CliResult {
     let mut script = Vec::new();
     clap_complete::generate(verb.shell, &mut Cli::command(), "tramline", &mut script);
     super::output::result(String::from_utf8_lossy(&script).trim_end());

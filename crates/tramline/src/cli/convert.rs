@@ -1,12 +1,12 @@
-//! `tramline convert`: a document in another format, and what that format cannot say.
+//! `tramline convert`: a document in another format, and what that format cannot express.
 
-use super::{Done, Exit, documents, output};
+use super::{CliResult, Exit, documents, output};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tramline_core::formats::yaml_graph::{self, Document};
-use tramline_core::formats::{Written, json_dag, pflow_ir, pflow_markdown};
+use tramline_core::diagram::{WorkflowDiagram, mermaid};
+use tramline_core::formats::yaml_graph::{self, GraphDocument};
+use tramline_core::formats::{ConvertedDocument, json_dag, pflow_ir, pflow_markdown};
 use tramline_core::graph::Graph;
-use tramline_core::picture::{Picture, mermaid};
 
 /// Write a document in another format.
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ pub(super) struct Convert {
     /// The document, in any format
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The tool, where the document has several and the format holds one
+    /// The tool, if the document has several and the format allows one
     #[arg(value_name = "TOOL")]
     tool: Option<String>,
     /// The format to write
@@ -25,14 +25,14 @@ pub(super) struct Convert {
     out: Option<PathBuf>,
 }
 
-/// What can be written.
+/// The formats that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Target {
     /// A YAML graph
     Yaml,
     /// A DAG of tasks, as JSON
     Dag,
-    /// An IR, as JSON
+    /// A pflow IR, as JSON
     Ir,
     /// A workflow in markdown
     PflowMd,
@@ -40,8 +40,8 @@ enum Target {
     Mermaid,
 }
 
-pub(super) fn main(verb: &Convert, json: bool) -> Done {
-    let read = documents::read_to_show(&verb.file, json)?;
+pub(super) fn main(verb: &Convert, json: bool) -> CliResult {
+    let read = documents::read_for_display(&verb.file, json)?;
     let document = &read.document;
     let named = match &verb.tool {
         Some(name) => Some(documents::tool(document, name)?),
@@ -57,16 +57,16 @@ pub(super) fn main(verb: &Convert, json: bool) -> Done {
         Target::Dag => json_dag::write(&document.servers, &only()?.workflow),
         Target::Ir => pflow_ir::write(&document.servers, &only()?.workflow),
         Target::PflowMd => pflow_markdown::write(&document.servers, &only()?.workflow),
-        Target::Mermaid => Written {
-            text: mermaid(&Picture::of(&only()?.workflow)),
-            lost: vec!["everything but the picture".to_owned()],
+        Target::Mermaid => ConvertedDocument {
+            text: mermaid(&WorkflowDiagram::of(&only()?.workflow)),
+            losses: vec!["everything but the diagram".to_owned()],
         },
     };
     if let Some(path) = &verb.out {
         output::write_file(path, &written.text)?;
     }
     if json {
-        let mut said = serde_json::json!({ "from": read.format.name(), "lost": written.lost });
+        let mut said = serde_json::json!({ "from": read.format.name(), "lost": written.losses });
         match &verb.out {
             Some(path) => said["out"] = path.display().to_string().into(),
             None => said["text"] = written.text.into(),
@@ -77,14 +77,14 @@ pub(super) fn main(verb: &Convert, json: bool) -> Done {
     if verb.out.is_none() {
         output::result(written.text.trim_end());
     }
-    for what in &written.lost {
-        output::say(&format!("not carried over: {what}"));
+    for what in &written.losses {
+        output::status_line(&format!("lost in conversion: {what}"));
     }
     Ok(Exit::Done)
 }
 
-/// A YAML graph holds any number of tools.
-fn yaml(document: &Document, named: Option<&Arc<Graph>>) -> Written {
+/// A YAML graph can contain any number of tools.
+fn yaml(document: &GraphDocument, named: Option<&Arc<Graph>>) -> ConvertedDocument {
     let workflows: Vec<_> = match named {
         Some(graph) => vec![&*graph.workflow],
         None => document

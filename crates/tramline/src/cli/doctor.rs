@@ -1,61 +1,61 @@
-//! `tramline doctor`: is everything there, and does every server answer?
+//! `tramline doctor`: is everything present, and does every server respond?
 
-use super::trust::{self, Trusting};
-use super::{Common, Done, Exit, Reach, documents, output};
+use super::trust::{self, TrustFlag};
+use super::{AccessArgs, CliResult, CommonArgs, Exit, documents, output};
+use crate::app;
 use crate::config::default_data_dir;
-use crate::wire;
 use std::path::PathBuf;
 use tramline_engine::seams::Tools;
 
-/// Look whether everything that is needed is there.
+/// Check that everything required is present and every server responds.
 #[derive(clap::Args)]
 pub(super) struct Doctor {
-    /// Documents whose servers are to be asked
+    /// Documents whose servers to check
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Read everything in the data directory and hold it against its checksums
+    /// Read the whole data directory and verify its checksums
     #[arg(long)]
     deep: bool,
     #[command(flatten)]
-    trusting: Trusting,
+    trusting: TrustFlag,
     #[command(flatten)]
-    reach: Reach,
+    reach: AccessArgs,
 }
 
 struct Finding {
-    sound: bool,
-    what: String,
-    says: String,
+    is_ok: bool,
+    subject: String,
+    message: String,
 }
 
 mod deep;
 
-pub(super) async fn main(common: Common, verb: Doctor) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Doctor) -> CliResult {
     let mut config = common.config(&verb.reach)?;
     let mut findings = Vec::new();
     let mut find = |sound: bool, what: &str, says: String| {
         findings.push(Finding {
-            sound,
-            what: what.to_owned(),
-            says,
+            is_ok: sound,
+            subject: what.to_owned(),
+            message: says,
         });
     };
     find(true, "tramline", env!("CARGO_PKG_VERSION").to_owned());
-    let elsewhere = documents::elsewhere(&config)?;
+    let elsewhere = documents::known_servers(&config)?;
     let mut read = Vec::new();
     for path in &verb.files {
-        let document = documents::read_to_use(path, &elsewhere, common.json)?;
+        let document = documents::read_valid(path, &elsewhere, common.json)?;
         find(
             true,
             &path.display().to_string(),
-            documents::tools_of(&document),
+            documents::list_tools(&document),
         );
         read.push(document);
     }
     let named = verb.files.iter().map(PathBuf::as_path).zip(&read);
-    trust::look(&mut config, named, &verb.files, verb.trusting)?;
+    trust::restrict_starts(&mut config, named, &verb.files, verb.trusting)?;
     let dir = common.data_dir.clone().unwrap_or_else(default_data_dir);
-    match wire::open(&config, &read) {
+    match app::open(&config, &read) {
         Ok(house) => {
             let says = match verb.deep {
                 true => dir.display().to_string(),
@@ -82,23 +82,34 @@ pub(super) async fn main(common: Common, verb: Doctor) -> Done {
                 }
             }
             if verb.deep {
-                for problem in deep::read_all(&config, &house.engine).await? {
-                    find(problem.sound, &problem.what, problem.says);
+                for problem in deep::verify_all(&config, &house.engine).await? {
+                    find(problem.is_ok, &problem.subject, problem.message);
                 }
             }
             house.close().await;
         }
         Err(trouble) => find(false, "data directory", trouble.to_string()),
     }
-    let sound = findings.iter().all(|finding| finding.sound);
+    let sound = findings.iter().all(|finding| finding.is_ok);
     if common.json {
         let shown: Vec<_> = findings
             .iter()
-            .map(|Finding { sound, what, says }| serde_json::json!({ "ok": sound, "what": what, "says": says }))
+            .map(
+                |Finding {
+                     is_ok: sound,
+                     subject: what,
+                     message: says,
+                 }| serde_json::json!({ "ok": sound, "what": what, "says": says }),
+            )
             .collect();
         output::line(&serde_json::json!({ "ok": sound, "findings": shown }));
     } else {
-        for Finding { sound, what, says } in &findings {
+        for Finding {
+            is_ok: sound,
+            subject: what,
+            message: says,
+        } in &findings
+        {
             output::text_line(&format!(
                 "{} {what}: {says}",
                 if *sound { "✓" } else { "✗" }

@@ -1,53 +1,53 @@
-//! Documents named on the command line: read, or all their flaws shown.
+//! Documents named on the command line: parses them, or shows all their flaws.
 
-use super::{Exit, Stopped, frames};
-use crate::config::{Config, File, read_document};
-use crate::{companions, wire};
+use super::{CliError, Exit, diagnostics};
+use crate::config::{Config, ConfigFile, read_document};
+use crate::{app, linked_documents};
 use std::path::Path;
 use std::sync::Arc;
 use tramline_core::Str;
 use tramline_core::flaw::Flaw;
-use tramline_core::formats::yaml_graph::Document;
-use tramline_core::formats::{self, Elsewhere, Format, Hint, Read};
+use tramline_core::formats::yaml_graph::GraphDocument;
+use tramline_core::formats::{self, Format, KnownServers, ParsedDocument, ReadOptions};
 use tramline_core::graph::Graph;
 use tramline_core::text::nearest;
 
-/// A document's text with what is wrong with it.
-pub(super) struct Flawed {
+/// A document's text with its flaws.
+pub(super) struct DocumentFlaws {
     pub(super) path: String,
     pub(super) text: String,
     pub(super) flaws: Vec<Flaw>,
 }
 
-/// The servers that documents may use without naming them.
-pub(super) fn elsewhere(config: &Config) -> Result<Vec<Str>, Stopped> {
-    Ok(wire::elsewhere(config)?)
+/// The servers that documents may use without declaring them.
+pub(super) fn known_servers(config: &Config) -> Result<Vec<Str>, CliError> {
+    Ok(app::known_servers(config)?)
 }
 
 /// Reads one document in any format.
 pub(super) fn read(
     path: &Path,
-    elsewhere: Elsewhere<'_>,
-) -> Result<(Read, Flawed), Result<Flawed, Stopped>> {
-    let bytes = read_document(path).map_err(|message| Err(Stopped::bad(message)))?;
+    elsewhere: KnownServers<'_>,
+) -> Result<(ParsedDocument, DocumentFlaws), Result<DocumentFlaws, CliError>> {
+    let bytes = read_document(path).map_err(|message| Err(CliError::bad_input(message)))?;
     let shown = path.display().to_string();
-    let flawed = |flaws| Flawed {
+    let flawed = |flaws| DocumentFlaws {
         path: shown,
         text: String::from_utf8_lossy(&bytes).into_owned(),
         flaws,
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let (format, name) = Format::of_file(&name);
-    let hint = Hint {
+    let hint = ReadOptions {
         format,
         name,
-        elsewhere,
-        ..Hint::default()
+        known_servers: elsewhere,
+        ..ReadOptions::default()
     };
     match formats::read(&bytes, hint) {
         Ok(mut read) => {
-            if matches!(elsewhere, Elsewhere::Configured(_))
-                && let Err(flaws) = companions::read(path, &mut read.document, elsewhere)
+            if matches!(elsewhere, KnownServers::Configured(_))
+                && let Err(flaws) = linked_documents::read(path, &mut read.document, elsewhere)
             {
                 return Err(Ok(flawed(flaws)));
             }
@@ -58,47 +58,55 @@ pub(super) fn read(
     }
 }
 
-/// Why something with these flaws cannot be used, in words.
-pub(super) fn stopped(what: &str, flaws: &[Flaw]) -> Stopped {
+/// The error for a document with these flaws.
+pub(super) fn flaws_error(what: &str, flaws: &[Flaw]) -> CliError {
     let all: Vec<_> = flaws.iter().map(|flaw| format!("{what}:{flaw}")).collect();
-    Stopped::bad(all.join("\n"))
+    CliError::bad_input(all.join("\n"))
 }
 
-/// Reads a configuration file; shows its flaws and stops if it cannot be used.
-pub(super) fn read_config(path: &Path, json: bool) -> Result<File, Stopped> {
+/// Reads a configuration file; shows its flaws and fails if it is invalid.
+pub(super) fn read_config(path: &Path, json: bool) -> Result<ConfigFile, CliError> {
     let shown = path.display().to_string();
-    match File::read(path) {
+    match ConfigFile::read(path) {
         Ok((file, _)) => Ok(file),
-        Err(Err(message)) => Err(Stopped::bad(message)),
+        Err(Err(message)) => Err(CliError::bad_input(message)),
         Err(Ok(flawed)) => {
-            let flawed = Flawed {
+            let flawed = DocumentFlaws {
                 path: shown,
                 text: flawed.text,
                 flaws: flawed.flaws,
             };
             if !json {
-                frames::show(&flawed);
+                diagnostics::show(&flawed);
             }
-            Err(stopped(&flawed.path, &flawed.flaws))
+            Err(flaws_error(&flawed.path, &flawed.flaws))
         }
     }
 }
 
-/// Reads a document that is to be used; shows its flaws and stops if it cannot be.
-pub(super) fn read_to_use(path: &Path, elsewhere: &[Str], json: bool) -> Result<Document, Stopped> {
-    read_or_show(path, Elsewhere::Configured(elsewhere), json).map(|read| read.document)
+/// Reads a document to run or serve; shows its flaws and fails if it is invalid.
+pub(super) fn read_valid(
+    path: &Path,
+    elsewhere: &[Str],
+    json: bool,
+) -> Result<GraphDocument, CliError> {
+    read_or_print_flaws(path, KnownServers::Configured(elsewhere), json).map(|read| read.document)
 }
 
-/// Reads a document whose calls need not be possible: it is only looked at.
-pub(super) fn read_to_show(path: &Path, json: bool) -> Result<Read, Stopped> {
-    read_or_show(path, Elsewhere::Any, json)
+/// Reads a document only to display it: its calls need not resolve.
+pub(super) fn read_for_display(path: &Path, json: bool) -> Result<ParsedDocument, CliError> {
+    read_or_print_flaws(path, KnownServers::Any, json)
 }
 
-fn read_or_show(path: &Path, elsewhere: Elsewhere<'_>, json: bool) -> Result<Read, Stopped> {
+fn read_or_print_flaws(
+    path: &Path,
+    elsewhere: KnownServers<'_>,
+    json: bool,
+) -> Result<ParsedDocument, CliError> {
     match read(path, elsewhere) {
         Ok((read, warned)) => {
             if !json {
-                frames::show(&warned);
+                diagnostics::show(&warned);
             }
             Ok(read)
         }
@@ -106,7 +114,7 @@ fn read_or_show(path: &Path, elsewhere: Elsewhere<'_>, json: bool) -> Result<Rea
         Err(Ok(flawed)) => {
             let count = flawed.flaws.len();
             if !json {
-                frames::show(&flawed);
+                diagnostics::show(&flawed);
             }
             let first = flawed
                 .flaws
@@ -117,7 +125,7 @@ fn read_or_show(path: &Path, elsewhere: Elsewhere<'_>, json: bool) -> Result<Rea
                 _ if json => format!("{}:{first} and {} more", flawed.path, count - 1),
                 _ => format!("{} has {count} flaws", flawed.path),
             };
-            Err(Stopped {
+            Err(CliError {
                 exit: Exit::BadInput,
                 message,
             })
@@ -125,24 +133,24 @@ fn read_or_show(path: &Path, elsewhere: Elsewhere<'_>, json: bool) -> Result<Rea
     }
 }
 
-/// A flaw as scripts read it.
-pub(super) fn as_json(flawed: &Flawed) -> impl Iterator<Item = serde_json::Value> + '_ {
+/// A flaw as JSON.
+pub(super) fn as_json(flawed: &DocumentFlaws) -> impl Iterator<Item = serde_json::Value> + '_ {
     flawed.flaws.iter().map(|flaw| {
         serde_json::json!({
             "code": flaw.code.as_str(),
             "severity": flaw.code.severity(),
             "path": flawed.path,
-            "line": flaw.place.line,
-            "column": flaw.place.column,
-            "pointer": flaw.place.pointer,
+            "line": flaw.span.line,
+            "column": flaw.span.column,
+            "pointer": flaw.span.pointer,
             "message": flaw.message,
             "suggestion": flaw.suggestion,
         })
     })
 }
 
-/// Says what a document holds, for a caller who has to choose.
-pub(super) fn tools_of(document: &Document) -> String {
+/// The tools of a document, for a caller who has to choose.
+pub(super) fn list_tools(document: &GraphDocument) -> String {
     let names: Vec<_> = document
         .workflows
         .iter()
@@ -151,8 +159,8 @@ pub(super) fn tools_of(document: &Document) -> String {
     names.join(", ")
 }
 
-/// The tool of a name.
-pub(super) fn tool(document: &Document, name: &str) -> Result<Arc<Graph>, Stopped> {
+/// The tool with this name.
+pub(super) fn tool(document: &GraphDocument, name: &str) -> Result<Arc<Graph>, CliError> {
     if let Some(graph) = document.workflow(name) {
         return Ok(Arc::clone(graph));
     }
@@ -162,19 +170,19 @@ pub(super) fn tool(document: &Document, name: &str) -> Result<Arc<Graph>, Stoppe
         .map(|graph| graph.workflow.name.as_str());
     let near =
         nearest(name, names).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    let all = tools_of(document);
-    Err(Stopped::bad(format!(
-        "there is no tool `{name}`{near} (the document has {all})"
+    let all = list_tools(document);
+    Err(CliError::bad_input(format!(
+        "unknown tool `{name}`{near} (the document has {all})"
     )))
 }
 
 /// The only tool of a document.
-pub(super) fn only_tool(document: &Document) -> Result<Arc<Graph>, Stopped> {
+pub(super) fn only_tool(document: &GraphDocument) -> Result<Arc<Graph>, CliError> {
     match document.workflows.as_slice() {
         [only] => Ok(Arc::clone(only)),
         _ => {
-            let all = tools_of(document);
-            Err(Stopped::bad(format!(
+            let all = list_tools(document);
+            Err(CliError::bad_input(format!(
                 "the document has several tools; name one of {all}"
             )))
         }

@@ -1,6 +1,6 @@
-//! `tramline eval`: an expression or a rule over a value, with how it came about if asked.
+//! `tramline eval`: evaluates an expression or rule on a value, optionally with an explanation.
 
-use super::{Common, Done, Exit, Stopped, input, moment, output, runs};
+use super::{CliError, CliResult, CommonArgs, Exit, input, output, position, runs};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::io::IsTerminal;
@@ -8,60 +8,60 @@ use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tramline_core::Value;
-use tramline_core::explained::Explained;
+use tramline_core::explanation::ExplanationNode;
 use tramline_core::expr::{ExprError, Expression, Host, HostFunctions, Limits, Rule};
 use tramline_core::ids::RunId;
-use tramline_core::look::Look;
-use tramline_core::scope::{self, Moment};
-use tramline_engine::{At, Fault, Loaded, clock};
+use tramline_core::inspect::RunInspector;
+use tramline_core::scope::{self, EvalMoment};
+use tramline_engine::{Fault, JournalPoint, LoadedRun, clock};
 
 mod repl;
 mod tree;
 
-/// How long one evaluation may take.
+/// The longest time for one evaluation.
 const EVALUATION_TIME: Duration = Duration::from_secs(5);
 
 /// Evaluate a JSONata expression or a JSON Logic rule.
 #[derive(clap::Args)]
 pub(super) struct Eval {
-    /// The expression; without one, a prompt asks for them
+    /// The expression; without one, a prompt opens
     #[arg(value_name = "EXPR")]
     expression: Option<String>,
-    /// It is a JSON Logic rule
+    /// Treat the expression as a JSON Logic rule
     #[arg(long)]
     logic: bool,
-    /// The value it is evaluated over: JSON, @file, or - for standard input
+    /// The input value: JSON, @file, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
     input: Option<String>,
-    /// Evaluate over the scope of this run, with its history
+    /// Evaluate in the scope of this run, with its history
     #[arg(long, value_name = "RUN", value_parser = runs::run_id, conflicts_with = "input")]
     run: Option<RunId>,
-    /// As the run stood after this step, or after this event
-    #[arg(long, value_name = "STEP|event:SEQ", value_parser = moment::at, requires = "run")]
-    at: Option<At>,
-    /// Show how the value came about, part by part
+    /// Use the state of the run after this step or event
+    #[arg(long, value_name = "STEP|event:SEQ", value_parser = position::parse_position, requires = "run")]
+    at: Option<JournalPoint>,
+    /// Show how the value was computed, part by part
     #[arg(long)]
     explain: bool,
 }
 
-/// What one evaluation needs.
-pub(super) struct Task<'a> {
+/// One evaluation.
+pub(super) struct Evaluation<'a> {
     pub(super) source: &'a str,
-    pub(super) over: &'a Over,
+    pub(super) input: &'a EvalInput,
     pub(super) logic: bool,
     pub(super) explain: bool,
     pub(super) json: bool,
 }
 
-/// What is evaluated over.
-pub(super) enum Over {
-    /// A value, without functions beside the language's own.
+/// The input of an evaluation.
+pub(super) enum EvalInput {
+    /// A value, with only the language's built-in functions.
     Value(Value),
     /// A run's scope, with the history functions.
-    Run(Box<Look>),
+    Run(Box<RunInspector>),
 }
 
-impl Over {
+impl EvalInput {
     fn value(&self) -> &Value {
         match self {
             Self::Value(value) => value,
@@ -80,8 +80,8 @@ impl Over {
     fn host(&self) -> Box<dyn Host + '_> {
         let now_ms = clock::now_ms();
         match self {
-            Self::Value(_) => Box::new(Surroundings { now_ms }),
-            Self::Run(look) => Box::new(look.host(Moment {
+            Self::Value(_) => Box::new(PlainHost { now_ms }),
+            Self::Run(look) => Box::new(look.host(EvalMoment {
                 now_ms,
                 seed: clock::random(),
             })),
@@ -89,93 +89,97 @@ impl Over {
     }
 }
 
-pub(super) async fn main(common: Common, verb: Eval) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Eval) -> CliResult {
     let over = match &verb.run {
-        Some(run) => Over::Run(Box::new(look(&common, run, verb.at).await?)),
+        Some(run) => EvalInput::Run(Box::new(inspect_stored_run(&common, run, verb.at).await?)),
         None => {
             let given = verb.input.as_deref();
-            Over::Value(given.map_or(Ok(Value::Null), input::whole)?)
+            EvalInput::Value(given.map_or(Ok(Value::Null), input::read_input)?)
         }
     };
     match &verb.expression {
-        Some(source) => Ok(evaluate(&Task {
+        Some(source) => Ok(evaluate(&Evaluation {
             source,
-            over: &over,
+            input: &over,
             logic: verb.logic,
             explain: verb.explain,
             json: common.json,
         })),
         None if std::io::stdin().is_terminal() => repl::main(&common, &verb, over),
-        None => Err(Stopped::bad(
+        None => Err(CliError::bad_input(
             "give an expression, for example: tramline eval '1 + 1'",
         )),
     }
 }
 
-/// A look at a run of the data directory.
-async fn look(common: &Common, run: &RunId, at: Option<At>) -> Result<Look, Stopped> {
+/// Loads a run from the data directory for inspection.
+async fn inspect_stored_run(
+    common: &CommonArgs,
+    run: &RunId,
+    at: Option<JournalPoint>,
+) -> Result<RunInspector, CliError> {
     let engine = runs::open(common)?.engine;
     let loaded = match at {
         Some(at) => engine.load_at(run, at).await?,
         None => engine.load(run).await?,
     };
-    look_at(&loaded)
+    inspect_run(&loaded)
 }
 
-/// A look at a run that was loaded.
-pub(super) fn look_at(loaded: &Loaded) -> Result<Look, Stopped> {
+/// Inspects a loaded run.
+pub(super) fn inspect_run(loaded: &LoadedRun) -> Result<RunInspector, CliError> {
     let run = loaded.run.id.clone();
-    Look::at(run.clone(), &loaded.entries).map_err(|illegal| {
+    RunInspector::at(run.clone(), &loaded.entries).map_err(|illegal| {
         let message = illegal.to_string();
         Fault::Damaged { run, message }.into()
     })
 }
 
 /// Evaluates and prints.
-pub(super) fn evaluate(task: &Task<'_>) -> Exit {
+pub(super) fn evaluate(task: &Evaluation<'_>) -> Exit {
     if task.logic {
-        rule(task)
+        eval_rule(task)
     } else {
-        expression(task)
+        eval_jsonata(task)
     }
 }
 
-fn expression(task: &Task<'_>) -> Exit {
-    let compiled = match Expression::compile(task.source, task.over.functions()) {
+fn eval_jsonata(task: &Evaluation<'_>) -> Exit {
+    let compiled = match Expression::compile(task.source, task.input.functions()) {
         Ok(compiled) => compiled,
-        Err(error) => return wrong(task, &error, Exit::BadInput),
+        Err(error) => return print_error(task, &error, Exit::BadInput),
     };
-    let host = task.over.host();
+    let host = task.input.host();
     let (result, told) = if task.explain {
-        compiled.explain(task.over.value(), &*host, &limits())
+        compiled.explain(task.input.value(), &*host, &limits())
     } else {
         (
-            compiled.evaluate(task.over.value(), &*host, &limits()),
+            compiled.evaluate(task.input.value(), &*host, &limits()),
             None,
         )
     };
-    let tree = told.map(|told| Explained::expression(task.source, &told));
+    let tree = told.map(|told| ExplanationNode::expression(task.source, &told));
     match result {
-        Ok(value) => right(task, value.as_ref(), tree.as_ref()),
+        Ok(value) => print_value(task, value.as_ref(), tree.as_ref()),
         Err(error) => {
             if let (Some(tree), false) = (&tree, task.json) {
-                tree::draw(tree);
+                tree::print_tree(tree);
             }
-            wrong(task, &error, Exit::Failed)
+            print_error(task, &error, Exit::Failed)
         }
     }
 }
 
-fn rule(task: &Task<'_>) -> Exit {
+fn eval_rule(task: &Evaluation<'_>) -> Exit {
     let bad = |message: String| {
-        tell_wrong(task, &serde_json::json!({ "message": message }), &message);
+        print_error_text(task, &serde_json::json!({ "message": message }), &message);
         Exit::BadInput
     };
     let source = match Value::from_json(task.source) {
         Ok(source) => source,
         Err(error) => return bad(format!("the rule is not JSON: {error}")),
     };
-    let compiled = match Rule::compile(&source, task.over.functions()) {
+    let compiled = match Rule::compile(&source, task.input.functions()) {
         Ok(compiled) => compiled,
         Err(flaw) => {
             return bad(format!(
@@ -184,13 +188,13 @@ fn rule(task: &Task<'_>) -> Exit {
             ));
         }
     };
-    let host = task.over.host();
+    let host = task.input.host();
     let tree = task
         .explain
-        .then(|| Explained::rule(&compiled.explain(task.over.value(), &*host, &limits())));
-    match compiled.evaluate(task.over.value(), &*host, &limits()) {
-        Ok(value) => right(task, Some(&value), tree.as_ref()),
-        Err(error) => wrong(task, &error, Exit::Failed),
+        .then(|| ExplanationNode::rule(&compiled.explain(task.input.value(), &*host, &limits())));
+    match compiled.evaluate(task.input.value(), &*host, &limits()) {
+        Ok(value) => print_value(task, Some(&value), tree.as_ref()),
+        Err(error) => print_error(task, &error, Exit::Failed),
     }
 }
 
@@ -201,25 +205,29 @@ fn limits() -> Limits {
     }
 }
 
-fn right(task: &Task<'_>, value: Option<&Value>, tree: Option<&Explained>) -> Exit {
+fn print_value(
+    task: &Evaluation<'_>,
+    value: Option<&Value>,
+    tree: Option<&ExplanationNode>,
+) -> Exit {
     if task.json {
-        let tree = tree.map(Explained::to_value);
+        let tree = tree.map(ExplanationNode::to_value);
         output::line(
             &serde_json::json!({ "value": value, "defined": value.is_some(), "explanation": tree }),
         );
         return Exit::Done;
     }
     if let Some(tree) = tree {
-        tree::draw(tree);
+        tree::print_tree(tree);
     }
     match value {
         Some(value) => output::json(&value.to_json_pretty()),
-        None => output::say("undefined"),
+        None => output::status_line("undefined"),
     }
     Exit::Done
 }
 
-fn wrong(task: &Task<'_>, error: &ExprError, exit: Exit) -> Exit {
+fn print_error(task: &Evaluation<'_>, error: &ExprError, exit: Exit) -> Exit {
     let shown = serde_json::json!({
         "code": error.code, "message": error.message, "position": error.position,
         "span": error.span.as_ref().map(|span| [span.start, span.end]),
@@ -228,17 +236,17 @@ fn wrong(task: &Task<'_>, error: &ExprError, exit: Exit) -> Exit {
         (Some(span), false) => frame(task.source, error, span.clone()),
         _ => format!("{error} ({})", error.code),
     };
-    tell_wrong(task, &shown, &framed);
+    print_error_text(task, &shown, &framed);
     exit
 }
 
-fn tell_wrong(task: &Task<'_>, shown: &serde_json::Value, words: &str) {
+fn print_error_text(task: &Evaluation<'_>, shown: &serde_json::Value, words: &str) {
     if task.json {
         output::line(&serde_json::json!({ "error": shown }));
     } else if words.contains('\n') {
-        output::say_lines(words);
+        output::status_lines(words);
     } else {
-        output::complain(words);
+        output::print_error(words);
     }
 }
 
@@ -254,14 +262,14 @@ fn frame(source: &str, error: &ExprError, span: Range<usize>) -> String {
         .render(&[group.element(snippet)])
 }
 
-/// The clock and the dice of this process; no functions beside the language's own.
-struct Surroundings {
+/// The process's clock and random numbers, with only the language's built-in functions.
+struct PlainHost {
     now_ms: i64,
 }
 
-impl Host for Surroundings {
+impl Host for PlainHost {
     fn call(&self, _: usize, _: &[Option<Value>]) -> Result<Option<Value>, String> {
-        Err("there are no functions beside the language's own here".to_owned())
+        Err("only the language's built-in functions are available here".to_owned())
     }
 
     fn now_ms(&self) -> i64 {

@@ -1,6 +1,6 @@
-//! `tramline explain`: the page of an error code, out of the binary.
+//! `tramline explain`: prints the page of an error code, embedded in the binary.
 
-use super::{Done, Exit, Stopped, output};
+use super::{CliError, CliResult, Exit, output};
 use tramline_core::text::nearest;
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
@@ -8,11 +8,11 @@ include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 /// Explain an error code.
 #[derive(clap::Args)]
 pub(super) struct Explain {
-    /// The code, for example T0008; all codes are listed without one
+    /// The code, for example T0008; without one, all codes are listed
     code: Option<String>,
 }
 
-pub(super) fn main(verb: &Explain, json: bool) -> Done {
+pub(super) fn main(verb: &Explain, json: bool) -> CliResult {
     let Some(code) = &verb.code else {
         for (code, page) in PAGES {
             let title = page
@@ -42,8 +42,8 @@ pub(super) fn main(verb: &Explain, json: bool) -> Done {
         None => {
             let near = nearest(&wanted, PAGES.iter().map(|(code, _)| *code))
                 .map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            Err(Stopped::bad(format!(
-                "there is no code {wanted}{near} `tramline explain` lists them"
+            Err(CliError::bad_input(format!(
+                "unknown code {wanted}{near} `tramline explain` lists all codes"
             )))
         }
     }

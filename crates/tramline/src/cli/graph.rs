@@ -1,49 +1,49 @@
-//! `tramline graph`: a picture of a workflow.
+//! `tramline graph`: a diagram of a workflow.
 
-use super::{Done, Exit, Stopped, documents, output};
+use super::{CliError, CliResult, Exit, documents, output};
 use std::path::PathBuf;
-use tramline_core::picture::{Picture, dot, layout, mermaid, svg};
+use tramline_core::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
 
 /// Draw a workflow as Mermaid, DOT or SVG.
 #[derive(clap::Args)]
-pub(super) struct Graph {
+pub(super) struct GraphArgs {
     /// The document
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The tool, where the document has several
+    /// The tool, if the document has several
     #[arg(value_name = "TOOL")]
     tool: Option<String>,
     #[command(flatten)]
-    form: Form,
+    form: DiagramFormat,
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// How it is drawn: one of them, and Mermaid if none is named.
+/// The output format; Mermaid by default.
 #[derive(clap::Args)]
 #[group(multiple = false)]
-struct Form {
+struct DiagramFormat {
     /// A Mermaid flowchart [default]
     #[arg(long)]
     mermaid: bool,
     /// DOT, for Graphviz
     #[arg(long)]
     dot: bool,
-    /// A picture that any browser shows
+    /// An SVG image
     #[arg(long)]
     svg: bool,
 }
 
-pub(super) fn main(verb: &Graph, json: bool) -> Done {
-    let read = documents::read_to_show(&verb.file, json)?;
+pub(super) fn main(verb: &GraphArgs, json: bool) -> CliResult {
+    let read = documents::read_for_display(&verb.file, json)?;
     let graph = match &verb.tool {
         Some(name) => documents::tool(&read.document, name)?,
         None => documents::only_tool(&read.document)?,
     };
-    let picture = Picture::of(&graph.workflow);
+    let picture = WorkflowDiagram::of(&graph.workflow);
     let (form, drawn) = if verb.form.svg {
-        let places = layout(&picture).map_err(|large| Stopped::bad(large.to_string()))?;
+        let places = layout(&picture).map_err(|large| CliError::bad_input(large.to_string()))?;
         ("svg", svg(&picture, &places))
     } else if verb.form.dot {
         ("dot", dot(&picture))

@@ -1,17 +1,17 @@
-//! `tramline learn`: what was learnt from plans that ended well, shown and forgotten.
+//! `tramline learn`: shows and deletes what was learned from successful plans.
 
-use super::audited::Command;
-use super::{Common, Done, Exit, Stopped, output, runs};
+use super::audit_record::AuditedCommand;
+use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use clap::Subcommand;
 use serde_json::json;
 use tramline_engine::Fault;
-use tramline_engine::learnt::{Learnt, Lesson};
+use tramline_engine::plan_history::{LearnedPlan, PlanHistory};
 use tramline_engine::seams::StoreFault;
 
-/// So many lessons are shown to people; `--json` has them all.
+/// At most this many lessons are printed; `--json` prints all.
 const SHOWN_MAX: usize = 50;
 
-/// Show and forget what was learnt from plans that ended well.
+/// Show and forget what was learned from successful plans.
 #[derive(clap::Args)]
 pub(super) struct Learn {
     #[command(subcommand)]
@@ -20,7 +20,7 @@ pub(super) struct Learn {
 
 #[derive(Subcommand)]
 enum LearnVerb {
-    /// Show what was learnt: the words of each intent, and the tools that were called for it
+    /// Show what was learned: the words of each intent, and the tools that were called for it
     Show {
         /// Only intents with these words
         #[arg(value_name = "WORDS")]
@@ -28,7 +28,7 @@ enum LearnVerb {
     },
     /// Forget a lesson by its id, all lessons with a tool, or everything
     Forget {
-        /// An id as `learn show` tells it, or server:tool
+        /// An id from `learn show`, or server:tool
         #[arg(
             value_name = "ID|TOOL",
             required_unless_present = "all",
@@ -42,42 +42,45 @@ enum LearnVerb {
 }
 
 impl Learn {
-    /// What is to be noted of the command.
-    pub(super) fn command(&self) -> Option<Command> {
+    /// The command as recorded in the audit log.
+    pub(super) fn command(&self) -> Option<AuditedCommand> {
         match &self.verb {
-            LearnVerb::Forget { what, .. } => Command::new("learn forget", what),
+            LearnVerb::Forget { what, all } => {
+                let what = what.as_deref().or(all.then_some("--all"));
+                AuditedCommand::new("learn forget", what)
+            }
             LearnVerb::Show { .. } => None,
         }
     }
 }
 
-pub(super) async fn main(common: Common, verb: Learn) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Learn) -> CliResult {
     let house = runs::open(&common)?;
-    let learnt = house.engine.learnt();
+    let learnt = house.engine.plan_history();
     match verb.verb {
         LearnVerb::Show { words } => show(&common, learnt, &words).await,
         LearnVerb::Forget { what, .. } => forget(&common, learnt, what.as_deref()).await,
     }
 }
 
-fn stopped(fault: StoreFault) -> Stopped {
-    Stopped::from(Fault::from(fault))
+fn stopped(fault: StoreFault) -> CliError {
+    CliError::from(Fault::from(fault))
 }
 
-async fn show(common: &Common, learnt: &Learnt, words: &[String]) -> Done {
-    let mut lessons = learnt.lessons().await.map_err(stopped)?;
-    let has = |lesson: &Lesson, word: &String| {
+async fn show(common: &CommonArgs, learnt: &PlanHistory, words: &[String]) -> CliResult {
+    let mut lessons = learnt.learned_plans().await.map_err(stopped)?;
+    let has = |lesson: &LearnedPlan, word: &String| {
         lesson.intent.to_lowercase().contains(&word.to_lowercase())
     };
     lessons.retain(|lesson| words.iter().all(|word| has(lesson, word)));
     if common.json {
-        let past = learnt.known().await.map_err(stopped)?;
+        let past = learnt.stored_precedents().await.map_err(stopped)?;
         let tool = |(tool, count): (_, u64)| json!({ "tool": tool, "count": count });
         let tools: Vec<_> = past.tools().into_iter().map(tool).collect();
         let pair =
             |(from, to, count): (_, _, u64)| json!({ "from": from, "to": to, "count": count });
-        let pairs: Vec<_> = past.pairs().into_iter().map(pair).collect();
-        let lessons: Vec<_> = lessons.iter().map(told).collect();
+        let pairs: Vec<_> = past.waiting_pairs().into_iter().map(pair).collect();
+        let lessons: Vec<_> = lessons.iter().map(lesson_json).collect();
         output::line(&json!({
             "intents": past.len(), "lessons": lessons, "tools": tools, "pairs": pairs
         }));
@@ -94,17 +97,17 @@ async fn show(common: &Common, learnt: &Learnt, words: &[String]) -> Done {
     }
     if count > SHOWN_MAX {
         let left = count - SHOWN_MAX;
-        output::say(&format!(
+        output::status_line(&format!(
             "and {left} more; name words to narrow it, or use --json"
         ));
     }
     if count > 0 {
-        output::say("a wrong one goes with `tramline learn forget ID`");
+        output::status_line("`tramline learn forget ID` deletes a wrong one");
     }
     Ok(Exit::Done)
 }
 
-fn told(lesson: &Lesson) -> serde_json::Value {
+fn lesson_json(lesson: &LearnedPlan) -> serde_json::Value {
     json!({
         "id": lesson.id,
         "intent": lesson.intent,
@@ -114,10 +117,10 @@ fn told(lesson: &Lesson) -> serde_json::Value {
     })
 }
 
-async fn forget(common: &Common, learnt: &Learnt, what: Option<&str>) -> Done {
+async fn forget(common: &CommonArgs, learnt: &PlanHistory, what: Option<&str>) -> CliResult {
     let forgot = match what {
-        // Ids are hexadecimal; tools have a server.
-        Some(id) if !id.contains(':') => learnt.forget_lesson(id).await,
+        // Ids are hexadecimal; tools contain a server name.
+        Some(id) if !id.contains(':') => learnt.forget_plan(id).await,
         tool => learnt.forget(tool).await,
     };
     let count = forgot.map_err(stopped)?;
@@ -125,12 +128,12 @@ async fn forget(common: &Common, learnt: &Learnt, what: Option<&str>) -> Done {
         && let Some(what) = what
     {
         let message =
-            format!("nothing was learnt as `{what}`; `tramline learn show` tells the ids");
-        return Err(Stopped::bad(message));
+            format!("nothing was learned as `{what}`; `tramline learn show` lists the ids");
+        return Err(CliError::bad_input(message));
     }
     match common.json {
         true => output::line(&json!({ "forgotten": count })),
-        false => output::say(&format!("{count} intents are forgotten")),
+        false => output::status_line(&format!("{count} intents forgotten")),
     }
     Ok(Exit::Done)
 }

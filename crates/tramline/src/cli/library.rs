@@ -1,10 +1,10 @@
-//! `tramline library`: workflows saved under names, with every version they had.
+//! `tramline library`: workflows saved under names, with all their versions.
 
-use super::audited::Command;
+use super::audit_record::AuditedCommand;
 use super::output::{self, span};
-use super::{Common, Done, Exit, Reach, Stopped, documents, frames, runs};
+use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, diagnostics, documents, runs};
+use crate::app::App;
 use crate::config::read_document;
-use crate::wire::House;
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use tramline_core::Str;
 use tramline_core::ids::ToolName;
 use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_engine::clock;
-use tramline_engine::library::{Name, Refusal, Save, Saved, Saver};
+use tramline_engine::library::{LibraryError, SaveRequest, SavedWorkflow, Saver, WorkflowName};
 
 mod folder;
 
-/// Save workflows under names, list and read them.
+/// Save workflows under names, list and show them.
 #[derive(clap::Args)]
 pub(super) struct Library {
     #[command(subcommand)]
@@ -27,49 +27,51 @@ pub(super) struct Library {
 #[derive(Subcommand)]
 enum LibraryVerb {
     /// Save a document's workflow
-    Save(Saving),
+    Save(SaveArgs),
     /// List saved workflows
     List {
         /// Only those with these words in name or description
         #[arg(value_name = "WORDS")]
         filter: Vec<String>,
     },
-    /// Print a saved workflow's document, and with --json all that is known of it
+    /// Print a saved workflow's document; --json adds its metadata
     Show {
-        /// Which one
+        /// Its name
         name: String,
-        /// A former version [default: the latest]
+        /// An earlier version [default: the latest]
         #[arg(long, value_name = "N")]
         version: Option<u64>,
     },
     /// List the versions of a saved workflow
     Versions {
-        /// Which one
+        /// Its name
         name: String,
     },
     /// Remove saved workflows with all their versions
     Rm {
-        /// Which ones
+        /// Their names
         #[arg(required = true)]
         names: Vec<String>,
     },
     /// Save every workflow of a folder
-    Import(folder::Importing),
-    /// Write every saved workflow into a folder
+    Import(folder::ImportArgs),
+    /// Write every saved workflow to a folder
     Export {
-        /// The folder; it is made where it is missing
+        /// The folder; created if missing
         folder: PathBuf,
     },
 }
 
 impl Library {
-    /// What is to be noted of the command.
-    pub(super) fn command(&self) -> Option<Command> {
+    /// The command as recorded in the audit log.
+    pub(super) fn command(&self) -> Option<AuditedCommand> {
         match &self.verb {
-            LibraryVerb::Save(saving) => Command::new("library save", [saving.file.display()]),
-            LibraryVerb::Rm { names } => Command::new("library rm", names),
+            LibraryVerb::Save(saving) => {
+                AuditedCommand::new("library save", [saving.file.display()])
+            }
+            LibraryVerb::Rm { names } => AuditedCommand::new("library rm", names),
             LibraryVerb::Import(importing) => {
-                Command::new("library import", [importing.folder.display()])
+                AuditedCommand::new("library import", [importing.folder.display()])
             }
             LibraryVerb::List { .. }
             | LibraryVerb::Show { .. }
@@ -81,30 +83,30 @@ impl Library {
 
 /// Save a document's workflow.
 #[derive(clap::Args)]
-struct Saving {
+struct SaveArgs {
     /// The document
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Its name in the library, lowercase-with-hyphens [default: the file's]
     #[arg(long)]
     name: Option<String>,
-    /// What it does [default: what the document says]
+    /// Its description [default: the one in the document]
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Which of the document's workflows, where it has several
+    /// The workflow to save, if the document has several
     #[arg(long)]
     tool: Option<String>,
-    /// Make it the next version of what has the name already
+    /// Save as the next version if the name exists
     #[arg(long)]
     force: bool,
-    /// Save it even if it calls itself, directly or through others
+    /// Save it even if it calls itself, directly or indirectly
     #[arg(long)]
     allow_recursion: bool,
     #[command(flatten)]
-    reach: Reach,
+    reach: AccessArgs,
 }
 
-pub(super) async fn main(common: Common, verb: Library) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Library) -> CliResult {
     match verb.verb {
         LibraryVerb::Save(saving) => save(&common, saving).await,
         LibraryVerb::List { filter } => list(&common, &filter.join(" ")).await,
@@ -116,48 +118,51 @@ pub(super) async fn main(common: Common, verb: Library) -> Done {
     }
 }
 
-async fn save(common: &Common, saving: Saving) -> Done {
+async fn save(common: &CommonArgs, saving: SaveArgs) -> CliResult {
     let config = common.config(&saving.reach)?;
-    let bytes = read_document(&saving.file).map_err(Stopped::bad)?;
+    let bytes = read_document(&saving.file).map_err(CliError::bad_input)?;
     let text = String::from_utf8(bytes);
-    let text = text.map_err(|_| Stopped::bad(format!("{} is not text", saving.file.display())))?;
+    let text =
+        text.map_err(|_| CliError::bad_input(format!("{} is not text", saving.file.display())))?;
     let stem = saving
         .file
         .file_name()
         .unwrap_or_default()
         .to_string_lossy();
     let stem = stem.split('.').next().unwrap_or_default().to_owned();
-    let save = Save {
-        name: Name::new(saving.name.as_deref().unwrap_or(&stem)).map_err(Refusal::from)?,
+    let save = SaveRequest {
+        name: WorkflowName::new(saving.name.as_deref().unwrap_or(&stem))
+            .map_err(LibraryError::from)?,
         text: text.as_str().into(),
         description: saving.description.unwrap_or_default().into(),
         tool: saving.tool.map(Into::into),
-        by: runs::myself(),
+        by: runs::user_name(),
         operator: true,
         saver: Saver::Operator,
         force: saving.force,
         recursive: saving.allow_recursion,
     };
-    let save = described(save).map_err(|refusal| flawed(common, &saving.file, &text, refusal))?;
-    let house = crate::wire::open(&config, &[])?;
+    let save = fill_description(save)
+        .map_err(|refusal| flaws_error(common, &saving.file, &text, refusal))?;
+    let house = crate::app::open(&config, &[])?;
     let kept = house.engine.library().save(save).await?;
     house.close().await;
-    let Saved { name, version, .. } = &*kept.saved;
+    let SavedWorkflow { name, version, .. } = &*kept.saved;
     if common.json {
         output::line(&json!({ "name": name, "version": version, "new": kept.new }));
     } else if kept.new {
-        output::say(&format!("saved {name}, version {version}"));
+        output::status_line(&format!("saved {name}, version {version}"));
     } else {
-        output::say(&format!("{name} is the same already, version {version}"));
+        output::status_line(&format!("{name} is unchanged, version {version}"));
     }
     Ok(Exit::Done)
 }
 
-/// Takes the description from the document where none is given.
-fn described(mut save: Save) -> Result<Save, Refusal> {
+/// Takes the description from the document if none is given.
+fn fill_description(mut save: SaveRequest) -> Result<SaveRequest, LibraryError> {
     let tool = save.tool.as_deref();
     let name = save.name.as_str();
-    let read = tramline_engine::library::read(&save.text, name, tool, &save.description)?;
+    let read = tramline_engine::library::parse_workflow(&save.text, name, tool, &save.description)?;
     let said = read.graph.workflow.description.clone();
     if save.description.is_empty() {
         save.description = said.unwrap_or_else(|| Str::from(name.replace('-', " ")));
@@ -165,32 +170,39 @@ fn described(mut save: Save) -> Result<Save, Refusal> {
     Ok(save)
 }
 
-/// A document that cannot be saved, its flaws shown where they are.
-fn flawed(common: &Common, path: &std::path::Path, text: &str, refusal: Refusal) -> Stopped {
-    let Refusal::Flawed(flaws) = refusal else {
+/// The error for a document that cannot be saved; prints its flaws.
+fn flaws_error(
+    common: &CommonArgs,
+    path: &std::path::Path,
+    text: &str,
+    refusal: LibraryError,
+) -> CliError {
+    let LibraryError::Flawed(flaws) = refusal else {
         return refusal.into();
     };
-    let flawed = documents::Flawed {
+    let flawed = documents::DocumentFlaws {
         path: path.display().to_string(),
         text: text.to_owned(),
         flaws,
     };
     if !common.json {
-        frames::show(&flawed);
+        diagnostics::show(&flawed);
     }
-    documents::stopped(&flawed.path, &flawed.flaws)
+    documents::flaws_error(&flawed.path, &flawed.flaws)
 }
 
-async fn list(common: &Common, filter: &str) -> Done {
+async fn list(common: &CommonArgs, filter: &str) -> CliResult {
     let house = runs::open(common)?;
     let found = house.engine.library().list(Some(filter)).await?;
-    // How often they were used is beside the point: the list stands without it.
-    let _ = house.engine.registry().uses().refresh().await;
+    // Usage counts are optional: the list works without them.
+    let _ = house.engine.registry().usage().refresh().await;
     if common.json {
         let all: Vec<_> = found.iter().map(|saved| as_json(&house, saved)).collect();
         output::line(&json!({ "workflows": all }));
     } else if found.is_empty() {
-        output::say("nothing is saved: `tramline library save FILE --name NAME` saves a workflow");
+        output::status_line(
+            "nothing is saved: `tramline library save FILE --name NAME` saves a workflow",
+        );
     } else {
         for saved in &found {
             output::text_line(&as_text(&house, saved));
@@ -199,11 +211,11 @@ async fn list(common: &Common, filter: &str) -> Done {
     Ok(Exit::Done)
 }
 
-async fn show(common: &Common, name: &str, version: Option<u64>) -> Done {
+async fn show(common: &CommonArgs, name: &str, version: Option<u64>) -> CliResult {
     let house = runs::open(common)?;
     let saved = house.engine.library().get(name, version).await?;
     if common.json {
-        let _ = house.engine.registry().uses().refresh().await;
+        let _ = house.engine.registry().usage().refresh().await;
         let mut told = as_json(&house, &saved);
         told["text"] = json!(saved.text);
         output::line(&told);
@@ -213,12 +225,12 @@ async fn show(common: &Common, name: &str, version: Option<u64>) -> Done {
     Ok(Exit::Done)
 }
 
-async fn versions(common: &Common, name: &str) -> Done {
+async fn versions(common: &CommonArgs, name: &str) -> CliResult {
     let house = runs::open(common)?;
     let all = house.engine.library().versions(name).await?;
     if common.json {
-        let told = |saved: &Arc<Saved>| {
-            let Saved {
+        let told = |saved: &Arc<SavedWorkflow>| {
+            let SavedWorkflow {
                 version,
                 description,
                 by,
@@ -233,7 +245,7 @@ async fn versions(common: &Common, name: &str) -> Done {
     }
     for saved in &all {
         let ago = span((clock::now_ms() - saved.at_ms).max(0));
-        let Saved {
+        let SavedWorkflow {
             version,
             by,
             description,
@@ -244,7 +256,7 @@ async fn versions(common: &Common, name: &str) -> Done {
     Ok(Exit::Done)
 }
 
-async fn remove(common: &Common, names: &[String]) -> Done {
+async fn remove(common: &CommonArgs, names: &[String]) -> CliResult {
     let house = runs::open(common)?;
     for name in names {
         house.engine.remove_workflow(name).await?;
@@ -252,14 +264,14 @@ async fn remove(common: &Common, names: &[String]) -> Done {
     if common.json {
         output::line(&json!({ "removed": names }));
     } else {
-        output::say(&format!("removed {}", names.join(", ")));
+        output::status_line(&format!("removed {}", names.join(", ")));
     }
     Ok(Exit::Done)
 }
 
-fn as_json(house: &House, saved: &Saved) -> Json {
+fn as_json(house: &App, saved: &SavedWorkflow) -> Json {
     let named = ToolName::new(WORKFLOW_SERVER, saved.name.clone());
-    let used = house.engine.registry().uses().of(&named.to_string());
+    let used = house.engine.registry().usage().get(&named.to_string());
     json!({
         "name": saved.name,
         "version": saved.version,
@@ -274,13 +286,13 @@ fn as_json(house: &House, saved: &Saved) -> Json {
     })
 }
 
-fn as_text(house: &House, saved: &Saved) -> String {
+fn as_text(house: &App, saved: &SavedWorkflow) -> String {
     let named = ToolName::new(WORKFLOW_SERVER, saved.name.clone());
-    let runs = match house.engine.registry().uses().of(&named.to_string()).runs {
+    let runs = match house.engine.registry().usage().get(&named.to_string()).runs {
         1 => "1 run".to_owned(),
         runs => format!("{runs} runs"),
     };
-    let Saved {
+    let SavedWorkflow {
         name,
         version,
         description,
@@ -290,19 +302,19 @@ fn as_text(house: &House, saved: &Saved) -> String {
     format!("{name:<28}  v{version:<4}  {runs:>9}  {line}")
 }
 
-impl From<Refusal> for Stopped {
-    fn from(refusal: Refusal) -> Self {
+impl From<LibraryError> for CliError {
+    fn from(refusal: LibraryError) -> Self {
         let exit = match &refusal {
-            Refusal::Name(_)
-            | Refusal::Taken { .. }
-            | Refusal::NotYours { .. }
-            | Refusal::Flawed(_)
-            | Refusal::Several(_)
-            | Refusal::Recursive { .. }
-            | Refusal::TooLarge(_)
-            | Refusal::NotFound { .. }
-            | Refusal::NoVersion { .. } => Exit::BadInput,
-            Refusal::Damaged { .. } | Refusal::Store(_) => Exit::Failed,
+            LibraryError::Name(_)
+            | LibraryError::NameTaken { .. }
+            | LibraryError::NotOwner { .. }
+            | LibraryError::Flawed(_)
+            | LibraryError::Ambiguous(_)
+            | LibraryError::Recursive { .. }
+            | LibraryError::TooLarge(_)
+            | LibraryError::NotFound { .. }
+            | LibraryError::NoVersion { .. } => Exit::BadInput,
+            LibraryError::Damaged { .. } | LibraryError::Store(_) => Exit::Failed,
         };
         Self {
             exit,

@@ -1,30 +1,31 @@
-//! `--log` and `--log-format`, and the variables that switch telemetry on.
+//! `--log` and `--log-format`, and the environment variables for telemetry.
 
-use super::{Common, Stopped};
-use tramline_telemetry::{LogFormat, Settings, log_to_stderr};
+use super::{CliError, CommonArgs};
+use tramline_telemetry::{LogFormat, TelemetrySettings, log_to_stderr};
 
-/// How log lines are written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum LogFormatArg {
     /// For people
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
-/// Begins to log, if that is wanted.
-pub(super) fn begin(common: &Common) -> Result<(), Stopped> {
+/// Starts logging, if requested.
+pub(super) fn init(common: &CommonArgs) -> Result<(), CliError> {
     let Some(filter) = &common.log else {
         return Ok(());
     };
     let format = match common.log_format {
-        Format::Text => LogFormat::Text,
-        Format::Json => LogFormat::Json,
+        LogFormatArg::Text => LogFormat::Text,
+        LogFormatArg::Json => LogFormat::Json,
     };
-    log_to_stderr(filter, format).map_err(Stopped::bad)
+    log_to_stderr(filter, format).map_err(CliError::bad_input)
 }
 
-/// What the environment says of telemetry.
-pub(super) fn telemetry() -> Result<Settings, Stopped> {
-    Settings::read(|name| std::env::var(name).ok()).map_err(|bad| Stopped::bad(bad.to_string()))
+/// The telemetry settings from the environment.
+pub(super) fn telemetry() -> Result<TelemetrySettings, CliError> {
+    TelemetrySettings::read(|name| std::env::var(name).ok())
+        .map_err(|bad| CliError::bad_input(bad.to_string()))
 }

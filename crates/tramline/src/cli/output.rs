@@ -1,44 +1,44 @@
-//! Words for people and scripts: results on standard output, everything else beside it.
+//! Output for people and scripts: results on standard output, everything else on standard error.
 //!
-//! Everything that this command prints goes through here. Documents, servers, agents and file names
-//! are foreign: whatever of them would steer a terminal is escaped first, and only then are styles
-//! of our own put in. `xtask tidy` refuses other ways to print.
+//! All output of the command line goes through this module. Text from documents, servers, agents
+//! and file names is untrusted: terminal control characters in it are escaped first, and only then
+//! are our own styles inserted. `xtask tidy` rejects other printing.
 
-use super::Stopped;
+use super::CliError;
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use tramline_core::text::{printable_json, printable_line, printable_lines};
 
-mod paint;
+mod style;
 
-pub(super) use paint::Paint;
+pub(super) use style::TextStyle;
 
-/// Prints a line of JSON. A reader that has gone is no error.
+/// Prints a line of JSON. A closed pipe is not an error.
 pub(super) fn line(value: &impl serde::Serialize) {
     json(&serde_json::to_string(value).unwrap_or_default());
 }
 
-/// Prints JSON that is written already, on one line or several.
+/// Prints serialized JSON, on one line or several.
 pub(super) fn json(text: &str) {
     print(&printable_json(text));
 }
 
-/// Prints a line of text. Ends of lines in it are escaped.
+/// Prints a line of text. Newlines in it are escaped.
 pub(super) fn text_line(text: &str) {
-    print(&paint::painted(text));
+    print(&style::render_styles(text));
 }
 
-/// Prints a text of several lines that is ours.
+/// Prints our own text of several lines.
 pub(super) fn text_lines(text: &str) {
     print(&printable_lines(text));
 }
 
-/// Prints a result or a document: as it is into a file or a pipe, harmless on a terminal.
+/// Prints a result or document: unchanged to a file or pipe, escaped on a terminal.
 pub(super) fn result(text: &str) {
     match std::io::stdout().is_terminal() {
         true => text_lines(text),
-        // Not through a stream that takes escape sequences out: these are data.
+        // Not through a stream that strips escape sequences: these are data.
         false => {
             let mut out = std::io::stdout().lock();
             let _ = writeln!(out, "{text}");
@@ -53,77 +53,78 @@ fn print(clean: &str) {
     let _ = out.flush();
 }
 
-/// Writes a result into a file.
-pub(super) fn write_file(path: &Path, text: &str) -> Result<(), Stopped> {
-    std::fs::write(path, text).map_err(|error| Stopped::bad(format!("{}: {error}", path.display())))
+/// Writes a result to a file.
+pub(super) fn write_file(path: &Path, text: &str) -> Result<(), CliError> {
+    std::fs::write(path, text)
+        .map_err(|error| CliError::bad_input(format!("{}: {error}", path.display())))
 }
 
-/// Says something beside the result, on one line. Ends of lines in it are escaped.
-pub(super) fn say(text: &str) {
-    say_clean(&paint::painted(text));
+/// Prints one line to standard error. Newlines in it are escaped.
+pub(super) fn status_line(text: &str) {
+    write_status(&style::render_styles(text));
 }
 
-/// Says a text of several lines that is ours.
-pub(super) fn say_lines(text: &str) {
-    say_clean(&printable_lines(text));
+/// Prints our own text of several lines to standard error.
+pub(super) fn status_lines(text: &str) {
+    write_status(&printable_lines(text));
 }
 
-/// Says what a renderer has drawn of texts that were cleaned before, with its own styles.
-pub(super) fn say_drawn(drawn: &str) {
-    say_clean(drawn);
+/// Prints rendered text to standard error: its contents were escaped before, its styles are ours.
+pub(super) fn status_rendered(drawn: &str) {
+    write_status(drawn);
 }
 
-fn say_clean(clean: &str) {
+fn write_status(clean: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{clean}");
 }
 
-/// Says what went wrong. Further lines are indented: none looks like one of ours.
-pub(super) fn complain(message: &str) {
-    headed(Paint::Error, "error", message);
+/// Prints an error. Further lines are indented, so that none looks like our own.
+pub(super) fn print_error(message: &str) {
+    print_headed(TextStyle::Error, "error", message);
 }
 
-/// Says what is not as it should be.
-pub(super) fn warn(message: &str) {
-    headed(Paint::Ask, "warning", message);
+/// Prints a warning.
+pub(super) fn print_warning(message: &str) {
+    print_headed(TextStyle::Ask, "warning", message);
 }
 
-fn headed(paint: Paint, head: &str, message: &str) {
+fn print_headed(paint: TextStyle, head: &str, message: &str) {
     let mut lines = message.lines();
     let first = lines.next().unwrap_or_default();
-    say(&format!("{paint}{head}{paint:#}: {first}"));
+    status_line(&format!("{paint}{head}{paint:#}: {first}"));
     for line in lines {
-        say(&format!("  {line}"));
+        status_line(&format!("  {line}"));
     }
 }
 
-/// Asks for something on standard output, without ending the line.
-pub(super) fn ask(question: &str) -> std::io::Result<()> {
+/// Prints a question to standard output without a newline.
+pub(super) fn print_question(question: &str) -> std::io::Result<()> {
     let mut out = anstream::stdout().lock();
     write!(out, "{}", printable_line(question))?;
     out.flush()
 }
 
-/// A text that somebody else prints, such as the prompt of an editor: one harmless line.
+/// Text that another component prints, such as an editor prompt: one escaped line.
 pub(super) fn field(text: &str) -> Cow<'_, str> {
     printable_line(text)
 }
 
-/// JSON that somebody else prints, with the same meaning.
+/// JSON that another component prints, escaped without changing its meaning.
 pub(super) fn json_field(text: &str) -> Cow<'_, str> {
     printable_json(text)
 }
 
-/// Whether people read standard output.
+/// Whether standard output is a terminal.
 pub(super) fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Whether people read what is said beside the result.
-pub(super) fn is_said_to_terminal() -> bool {
+/// Whether standard error is a terminal.
+pub(super) fn is_status_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// A time span as people read it.
+/// A duration for people.
 pub(super) fn span(ms: i64) -> String {
     match ms {
         ..1_000 => format!("{ms} ms"),
@@ -133,8 +134,8 @@ pub(super) fn span(ms: i64) -> String {
     }
 }
 
-/// A value on one line, cut where it gets long.
-pub(super) fn brief(value: &tramline_core::Value, chars_max: usize) -> String {
+/// A value on one line, truncated if long.
+pub(super) fn shorten(value: &tramline_core::Value, chars_max: usize) -> String {
     let text = value.to_json();
     if text.chars().count() <= chars_max {
         return text;

@@ -1,6 +1,6 @@
-//! A run as it happens: a tree of steps with times on a terminal, plain lines when piped.
+//! Live progress of a run: a tree of steps with times on a terminal, plain lines when piped.
 
-use super::output::{self, Paint, say, span};
+use super::output::{self, TextStyle, span, status_line};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,38 +10,39 @@ use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, NodeIx, RunId, StepNo};
 use tramline_core::journal::{Entry, Event, Outcome, Pause};
 use tramline_core::workflow::Action;
-use tramline_core::{Value, question};
+use tramline_core::{Value, pause_view};
 
-/// More steps than this are counted, not listed: a loop of 100,000 is no reading matter.
+/// At most this many steps are listed; further ones are counted, because nobody reads a loop of
+/// 100,000 lines.
 const LISTED_MAX: u32 = 400;
 
-/// Writes a run's events beside its result.
-pub(super) struct Progress {
+/// Prints a run's events next to its result.
+pub(super) struct ProgressPrinter {
     graph: Arc<Graph>,
     run: RunId,
     bars: Option<MultiProgress>,
-    /// Whether the call that a question is about is shown here: where nothing else shows it.
+    /// Whether to show the call that a question is about: only where no prompt shows it.
     calls: bool,
-    open: HashMap<StepNo, Open>,
+    open: HashMap<StepNo, OpenStep>,
     before_ms: i64,
     started_ms: i64,
     listed: u32,
     unlisted: u32,
 }
 
-struct Open {
+struct OpenStep {
     since_ms: i64,
     bar: Option<ProgressBar>,
 }
 
-const OK: Paint = Paint::Good;
-const BAD: Paint = Paint::Bad;
-const ASK: Paint = Paint::Ask;
-const DIM: Paint = Paint::Dim;
+const OK: TextStyle = TextStyle::Good;
+const BAD: TextStyle = TextStyle::Bad;
+const ASK: TextStyle = TextStyle::Ask;
+const DIM: TextStyle = TextStyle::Dim;
 
-impl Progress {
+impl ProgressPrinter {
     pub(super) fn new(graph: Arc<Graph>, run: RunId) -> Self {
-        let bars = output::is_said_to_terminal().then(MultiProgress::new);
+        let bars = output::is_status_terminal().then(MultiProgress::new);
         Self {
             bars,
             calls: false,
@@ -49,7 +50,7 @@ impl Progress {
         }
     }
 
-    /// Lines only, also on a terminal: where a prompt stands below them.
+    /// Plain lines even on a terminal, because a prompt is below them.
     pub(super) fn plain(graph: Arc<Graph>, run: RunId) -> Self {
         Self {
             graph,
@@ -67,9 +68,9 @@ impl Progress {
     /// Shows one event.
     pub(super) fn show(&mut self, entry: &Entry) {
         let at_ms = entry.at_ms;
-        self.since(at_ms);
-        // What was added is shown by its own names.
-        if let Event::Amended { patch, .. } = &entry.event
+        self.set_start(at_ms);
+        // Added nodes are shown by their own names.
+        if let Event::GraphExtended { patch, .. } = &entry.event
             && let Ok(grown) = patch.apply(&self.graph)
         {
             self.graph = Arc::new(grown);
@@ -87,7 +88,7 @@ impl Progress {
                 node,
                 attempt,
                 ..
-            } => self.begin(*step, *node, *attempt, at_ms),
+            } => self.start_step(*step, *node, *attempt, at_ms),
             Event::AttemptFailed {
                 failure,
                 in_doubt: true,
@@ -109,14 +110,14 @@ impl Progress {
                 let picked = label
                     .as_ref()
                     .map_or_else(String::new, |label| format!(" → {label}"));
-                self.end(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), &picked);
+                self.end_step(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), &picked);
             }
             Event::StepFailed {
                 step,
                 node,
                 failure,
             } => {
-                self.end(
+                self.end_step(
                     *step,
                     *node,
                     at_ms,
@@ -124,21 +125,21 @@ impl Progress {
                     &format!(" {failure}"),
                 );
             }
-            Event::Spread { step, node, items } => {
+            Event::FannedOut { step, node, items } => {
                 let count = items.as_array().map_or(0, <[Value]>::len);
-                self.begin(*step, *node, 1, at_ms);
+                self.start_step(*step, *node, 1, at_ms);
                 let id = &self.graph.node(*node).id;
                 self.line(&format!("├─ {DIM}{id} for {count} items{DIM:#}"));
             }
-            Event::Gathered { step, node } => {
-                self.end(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), "");
+            Event::FannedIn { step, node } => {
+                self.end_step(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), "");
             }
-            Event::Waiting { step, node, .. } => self.begin(*step, *node, 1, at_ms),
-            Event::Watched { watch, by } => {
+            Event::Waiting { step, node, .. } => self.start_step(*step, *node, 1, at_ms),
+            Event::BreakpointsSet { watch, by } => {
                 let breaks = watch.breaks.len();
                 self.line(&format!("├─ {DIM}{by} set {breaks} breakpoints{DIM:#}"));
             }
-            Event::Paused { pause } => self.asked(entry.seq, pause),
+            Event::Paused { pause } => self.show_question(entry.seq, pause),
             Event::Answered {
                 answer, by, via, ..
             } => {
@@ -148,11 +149,11 @@ impl Progress {
                 };
                 self.line(&format!("├─ {by} answered{how}: {answer:?}"));
             }
-            Event::Amended { patch, by } => {
+            Event::GraphExtended { patch, by } => {
                 self.line(&format!("├─ {by} added {} nodes", patch.nodes.len()));
             }
-            // A guided run is not driven, so there is no progress to show.
-            Event::Guided(_)
+            // An SOP session has no driver and no progress.
+            Event::SopStarted(_)
             | Event::Moved(_)
             | Event::Noted(_)
             | Event::ToolCalled(_)
@@ -163,14 +164,14 @@ impl Progress {
         self.before_ms = at_ms;
     }
 
-    /// Passes over an event that is no news; the next step has not taken the time before it.
-    pub(super) fn pass(&mut self, entry: &Entry) {
-        self.since(entry.at_ms);
+    /// Skips an event that was shown before; the next step's time starts after it.
+    pub(super) fn skip(&mut self, entry: &Entry) {
+        self.set_start(entry.at_ms);
         self.before_ms = entry.at_ms;
     }
 
-    /// The time is told from the first event that is shown: its beginning, or when it went on.
-    fn since(&mut self, at_ms: i64) {
+    /// Times count from the first event shown: the start of the run, or when it resumed.
+    fn set_start(&mut self, at_ms: i64) {
         if self.started_ms == 0 {
             self.started_ms = at_ms;
         }
@@ -178,12 +179,12 @@ impl Progress {
 
     fn line(&self, text: &str) {
         match &self.bars {
-            Some(bars) => bars.suspend(|| say(text)),
-            None => say(text),
+            Some(bars) => bars.suspend(|| status_line(text)),
+            None => status_line(text),
         }
     }
 
-    fn what(&self, node: NodeIx) -> String {
+    fn node_label(&self, node: NodeIx) -> String {
         match &self.graph.node(node).action {
             Action::Call { tool, .. } => tool.to_string(),
             Action::Entry => "entry".into(),
@@ -194,7 +195,7 @@ impl Progress {
         }
     }
 
-    fn begin(&mut self, step: StepNo, node: NodeIx, attempt: u32, at_ms: i64) {
+    fn start_step(&mut self, step: StepNo, node: NodeIx, attempt: u32, at_ms: i64) {
         let since_ms = self.open.get(&step).map_or(at_ms, |open| open.since_ms);
         let bar = self.bars.as_ref().map(|bars| {
             let bar = bars.add(ProgressBar::new_spinner());
@@ -205,21 +206,23 @@ impl Progress {
             } else {
                 String::new()
             };
-            let (id, what) = (&self.graph.node(node).id, self.what(node));
+            let (id, what) = (&self.graph.node(node).id, self.node_label(node));
             let message = format!("{id}  {what}{again}");
             bar.set_message(output::field(&message).into_owned());
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
-        if let Some(Open { bar: Some(bar), .. }) = self.open.insert(step, Open { since_ms, bar }) {
+        if let Some(OpenStep { bar: Some(bar), .. }) =
+            self.open.insert(step, OpenStep { since_ms, bar })
+        {
             bar.finish_and_clear();
         }
     }
 
-    fn end(&mut self, step: StepNo, node: NodeIx, at_ms: i64, mark: &str, more: &str) {
+    fn end_step(&mut self, step: StepNo, node: NodeIx, at_ms: i64, mark: &str, more: &str) {
         let open = self.open.remove(&step);
         let since = open.as_ref().map_or(self.before_ms, |open| open.since_ms);
-        if let Some(Open { bar: Some(bar), .. }) = open {
+        if let Some(OpenStep { bar: Some(bar), .. }) = open {
             bar.finish_and_clear();
         }
         if self.listed == LISTED_MAX {
@@ -227,21 +230,21 @@ impl Progress {
             return;
         }
         self.listed += 1;
-        let (id, what) = (&self.graph.node(node).id, self.what(node));
+        let (id, what) = (&self.graph.node(node).id, self.node_label(node));
         let took = span((at_ms - since).max(0));
         self.line(&format!("├─ {mark} {id}  {DIM}{what}  {took}{DIM:#}{more}"));
     }
 
-    fn asked(&mut self, seq: u64, pause: &Pause) {
+    fn show_question(&mut self, seq: u64, pause: &Pause) {
         let point = Checkpoint {
             run: self.run.clone(),
             seq,
         };
-        let what = question::says(&self.graph, pause);
+        let what = pause_view::message(&self.graph, pause);
         self.line(&format!("├─ {ASK}?{ASK:#} {what} {DIM}{point}{DIM:#}"));
         if self.calls {
-            let asked = question::value(&self.graph, &self.run, seq, pause);
-            for line in question::lines(&asked) {
+            let asked = pause_view::pause_value(&self.graph, &self.run, seq, pause);
+            for line in pause_view::detail_lines(&asked) {
                 self.line(&format!("│    {line}"));
             }
         }
@@ -261,7 +264,7 @@ impl Progress {
             Outcome::Completed { .. } => (OK, "completed"),
             Outcome::Failed { .. } => (BAD, "failed"),
             Outcome::Rejected { .. } => (ASK, "rejected"),
-            Outcome::Aborted { .. } => (ASK, outcome.word()),
+            Outcome::Aborted { .. } => (ASK, outcome.status()),
         };
         self.line(&format!("└─ {style}{word}{style:#} {DIM}in {took}{DIM:#}"));
     }

@@ -1,32 +1,32 @@
-//! The prompt of `tramline run` on a terminal: what a run asks is shown and answered in place.
+//! The prompt of `tramline run` on a terminal: a run's questions are shown and answered in place.
 
 use super::runs::respondent;
-use super::{Stopped, output};
+use super::{CliError, output};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use std::io::IsTerminal;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, Pause};
-use tramline_core::question::{self, Extent};
+use tramline_core::pause_view::{self, Extent};
 use tramline_core::{Map, Value};
-use tramline_engine::{Engine, Fault, Handle, Said};
+use tramline_engine::{Engine, Fault, PauseAnswer, RunHandle};
 
-/// Somebody at a terminal.
-pub(super) trait Terminal: Send {
+/// A terminal with a person.
+pub(super) trait PromptTerminal: Send {
     /// Shows lines.
     fn show(&mut self, lines: &[String]);
 
-    /// Reads a line that begins with a text; nothing if they want to stop.
+    /// Reads a line with initial text; `None` if the person cancels.
     fn read(&mut self, prompt: &str, initial: &str) -> Option<String>;
 }
 
 /// The terminal that this process was started from.
 struct Console;
 
-impl Terminal for Console {
+impl PromptTerminal for Console {
     fn show(&mut self, lines: &[String]) {
         for line in lines {
-            output::say(line);
+            output::status_line(line);
         }
     }
 
@@ -39,57 +39,59 @@ impl Terminal for Console {
     }
 }
 
-/// Whether there is a person at a terminal who can be asked.
-pub(super) fn is_possible() -> bool {
-    std::io::stdin().is_terminal() && output::is_said_to_terminal()
+/// Whether a person at a terminal can be asked.
+pub(super) fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && output::is_status_terminal()
 }
 
-/// Asks about the first call that waits, and goes on with the answer. Nothing if the person leaves
-/// it open, or if the run asks something that is not about a call.
-pub(super) async fn ask(engine: &Engine, run: &RunId) -> Result<Option<Handle>, Stopped> {
+/// Asks about the first call that waits, and resumes the run with the answer. `None` if the person
+/// leaves it open, or if the question is not about a call.
+pub(super) async fn ask(engine: &Engine, run: &RunId) -> Result<Option<RunHandle>, CliError> {
     loop {
         let loaded = engine.load(run).await?;
         let mut pauses = loaded.run.pauses.iter();
-        let Some((seq, pause)) = pauses.find(|(_, pause)| is_asked_here(pause)) else {
+        let Some((seq, pause)) = pauses.find(|(_, pause)| is_call_question(pause)) else {
             return Ok(None);
         };
-        let asked = engine.question(&loaded, *seq, pause, Extent::Bounded).await;
+        let asked = engine
+            .pause_detail(&loaded, *seq, pause, Extent::Bounded)
+            .await;
         let (seq, pause) = (*seq, pause.clone());
-        let heading = format!("? {}", question::says(&loaded.run.graph, &pause));
+        let heading = format!("? {}", pause_view::message(&loaded.run.graph, &pause));
         let asking = {
             let pause = pause.clone();
-            move || decide(&mut Console, &heading, &asked, &pause)
+            move || read_decision(&mut Console, &heading, &asked, &pause)
         };
         let decided = tokio::task::spawn_blocking(asking).await;
         let Ok(Some(answer)) = decided else {
             return Ok(None);
         };
-        match go_on(engine, run, seq, answer).await {
+        match answer_and_resume(engine, run, seq, answer).await {
             Ok(handle) => return Ok(handle),
-            // Edited arguments that cannot be used: the person is asked again.
-            Err(Fault::Refused(says)) => output::complain(&says),
+            // The edited arguments are invalid: ask again.
+            Err(Fault::Rejected(says)) => output::print_error(&says),
             Err(fault) => return Err(fault.into()),
         }
     }
 }
 
-async fn go_on(
+async fn answer_and_resume(
     engine: &Engine,
     run: &RunId,
     pause: Seq,
     answer: Answer,
-) -> Result<Option<Handle>, Fault> {
-    let said = Said {
+) -> Result<Option<RunHandle>, Fault> {
+    let said = PauseAnswer {
         pause,
         answer,
         by: respondent(),
         why: None,
     };
-    engine.go_on_with(run, vec![said]).await
+    engine.answer_and_resume(run, vec![said]).await
 }
 
 /// Whether a question can be answered with yes or no about a call that is shown.
-fn is_asked_here(pause: &Pause) -> bool {
+fn is_call_question(pause: &Pause) -> bool {
     match pause {
         Pause::Approval { .. } | Pause::Effect { .. } => true,
         Pause::Layer { .. }
@@ -100,21 +102,21 @@ fn is_asked_here(pause: &Pause) -> bool {
     }
 }
 
-/// Shows a question and reads the answer; nothing if it is left open.
-fn decide(
-    terminal: &mut dyn Terminal,
+/// Shows a question and reads the answer; `None` if it is left open.
+fn read_decision(
+    terminal: &mut dyn PromptTerminal,
     heading: &str,
     asked: &Value,
     pause: &Pause,
 ) -> Option<Answer> {
     let mut lines = vec![heading.to_owned()];
     lines.extend(
-        question::lines(asked)
+        pause_view::detail_lines(asked)
             .into_iter()
             .map(|line| format!("  {line}")),
     );
     terminal.show(&lines);
-    let edits = question::is_editable(pause);
+    let edits = pause_view::is_editable(pause);
     let ways = match edits {
         true => "Approve? [y]es, [n]o, [e]dit the arguments, [l]ater: ",
         false => "Approve? [y]es, [n]o, [l]ater: ",
@@ -126,17 +128,17 @@ fn decide(
             "n" | "no" => return Some(Answer::Reject),
             "l" | "later" => return None,
             "e" | "edit" if edits => {
-                if let Some(answer) = edited(terminal, pause) {
+                if let Some(answer) = read_edited_arguments(terminal, pause) {
                     return Some(answer);
                 }
             }
-            _ => terminal.show(&["type y, n or l; nothing is done until you do".to_owned()]),
+            _ => terminal.show(&["type y, n or l; nothing happens until you do".to_owned()]),
         }
     }
 }
 
-/// Lets the person change the arguments, all on one line.
-fn edited(terminal: &mut dyn Terminal, pause: &Pause) -> Option<Answer> {
+/// Lets the person edit the arguments on one line.
+fn read_edited_arguments(terminal: &mut dyn PromptTerminal, pause: &Pause) -> Option<Answer> {
     let before = match &pause.call()?.arguments {
         Value::Null => Map::new().into(),
         other => other.clone(),
@@ -151,13 +153,13 @@ fn edited(terminal: &mut dyn Terminal, pause: &Pause) -> Option<Answer> {
     }
 }
 
-/// What to type to answer a question later, with everything that is known about it.
-pub(super) fn described(run: &RunId, seq: Seq, asked: &Value) -> Vec<String> {
+/// How to answer a question later, with all its details.
+pub(super) fn answer_instructions(run: &RunId, seq: Seq, asked: &Value) -> Vec<String> {
     let point = Checkpoint {
         run: run.clone(),
         seq,
     };
-    let mut lines = question::lines(asked);
+    let mut lines = pause_view::detail_lines(asked);
     if lines.is_empty() {
         return lines;
     }
@@ -178,14 +180,14 @@ mod tests {
     use tramline_core::ids::{NodeIx, ToolName};
     use tramline_core::journal::ProposedCall;
 
-    /// Somebody who types these lines.
-    struct Typist {
+    /// Types these lines.
+    struct ScriptedTerminal {
         lines: Vec<&'static str>,
         shown: Vec<String>,
         initial: Vec<String>,
     }
 
-    impl Terminal for Typist {
+    impl PromptTerminal for ScriptedTerminal {
         fn show(&mut self, lines: &[String]) {
             self.shown.extend_from_slice(lines);
         }
@@ -196,7 +198,7 @@ mod tests {
         }
     }
 
-    fn typed(lines: &[&'static str]) -> (Option<Answer>, Typist) {
+    fn typed(lines: &[&'static str]) -> (Option<Answer>, ScriptedTerminal) {
         let call = ProposedCall::new(
             ToolName::new("shop", "refund"),
             Value::object([("amount", 5.into())]),
@@ -207,13 +209,16 @@ mod tests {
             source: None,
             call: Some(Box::new(call)),
         };
-        let asked = Value::object([("call", question::call(&pause, Extent::Bounded).unwrap())]);
-        let mut terminal = Typist {
+        let asked = Value::object([(
+            "call",
+            pause_view::call_value(&pause, Extent::Bounded).unwrap(),
+        )]);
+        let mut terminal = ScriptedTerminal {
             lines: lines.to_vec(),
             shown: Vec::new(),
             initial: Vec::new(),
         };
-        let answer = decide(&mut terminal, "? refund", &asked, &pause);
+        let answer = read_decision(&mut terminal, "? refund", &asked, &pause);
         (answer, terminal)
     }
 
@@ -224,7 +229,7 @@ mod tests {
         let shown = terminal.shown.join("\n");
         assert!(shown.contains("tool: shop:refund (server shop)"), "{shown}");
         assert!(shown.contains("amount: 5"), "{shown}");
-        assert!(shown.contains("nothing is done until you do"), "{shown}");
+        assert!(shown.contains("nothing happens until you do"), "{shown}");
         assert_eq!(typed(&["n"]).0, Some(Answer::Reject));
         assert_eq!(typed(&["l"]).0, None);
         assert_eq!(typed(&[]).0, None);

@@ -1,74 +1,74 @@
-//! `tramline registry`: everything that can be called, listed, searched, described and tried.
+//! `tramline registry`: lists, searches, describes and tries all callable tools.
 
 use super::output;
-use super::trust::{self, Trusting};
-use super::{Common, Done, Exit, Reach, Stopped, documents, input};
-use crate::protect;
-use crate::wire::{self, House, Origin};
+use super::trust::{self, TrustFlag};
+use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, audit_record, documents, input};
+use crate::app::{self, App, RunOrigin};
+use crate::protected_paths;
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use tramline_core::Value;
 use tramline_engine::Fault;
-use tramline_engine::registry::{List, Unknown};
+use tramline_engine::registry::{ToolList, UnknownName};
 use tramline_engine::seams::Tool;
 
-mod trial;
+mod registry_run;
 
-/// List, search, describe and try everything that can be called.
+/// List, search, describe and try all callable tools.
 #[derive(clap::Args)]
 pub(super) struct Registry {
     #[command(subcommand)]
     verb: RegistryVerb,
 }
 
-/// What is listed beside the built-in tools and the saved workflows.
+/// What is listed besides the built-in tools and the saved workflows.
 #[derive(clap::Args)]
-struct Around {
+struct RegistrySources {
     /// A document whose servers and workflows are listed too
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    trusting: Trusting,
+    trusting: TrustFlag,
     #[command(flatten)]
-    reach: Reach,
+    reach: AccessArgs,
 }
 
 #[derive(Subcommand)]
 enum RegistryVerb {
-    /// List everything that can be called; only servers that were never listed are started
-    List(Around),
-    /// Find what fits a wish, or a pattern such as github:*issue*
+    /// List all callable tools; starts only servers that were never listed
+    List(RegistrySources),
+    /// Find tools by description, or by a pattern such as github:*issue*
     Search {
-        /// The wish or the pattern
+        /// The description or pattern
         #[arg(required = true)]
         words: Vec<String>,
-        /// At most so many
+        /// The maximum number of results
         #[arg(long, default_value_t = 10, value_name = "N")]
         most: usize,
         #[command(flatten)]
-        around: Around,
+        around: RegistrySources,
     },
-    /// Describe nodes in full
+    /// Describe tools in full
     Show {
         /// server:tool, mcp-server-tool, a built-in tool or a workflow's name
         #[arg(required = true)]
         names: Vec<String>,
         #[command(flatten)]
-        around: Around,
+        around: RegistrySources,
     },
-    /// Ask every server anew what tools it has
-    Refresh(Around),
-    /// Run one node by itself, and show its output and every path in it
+    /// List the tools of every server again
+    Refresh(RegistrySources),
+    /// Run one tool by itself, and show its output and every path in it
     Run {
         #[command(flatten)]
-        trying: trial::Trying,
+        trying: registry_run::TryToolArgs,
         #[command(flatten)]
-        around: Around,
+        around: RegistrySources,
     },
 }
 
-pub(super) async fn main(common: Common, verb: Registry) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Registry) -> CliResult {
     let around = match &verb.verb {
         RegistryVerb::List(around) | RegistryVerb::Refresh(around) => around,
         RegistryVerb::Search { around, .. }
@@ -76,24 +76,27 @@ pub(super) async fn main(common: Common, verb: Registry) -> Done {
         | RegistryVerb::Run { around, .. } => around,
     };
     let mut config = common.config(&around.reach)?;
-    let elsewhere = documents::elsewhere(&config)?;
-    let read = |path: &PathBuf| documents::read_to_use(path, &elsewhere, common.json);
+    let elsewhere = documents::known_servers(&config)?;
+    let read = |path: &PathBuf| documents::read_valid(path, &elsewhere, common.json);
     let read = around.files.iter().map(read);
     let read = read.collect::<Result<Vec<_>, _>>()?;
     let named = around.files.iter().map(PathBuf::as_path).zip(&read);
-    let documents = around.files.iter().map(|path| protect::document(path));
+    let documents = around
+        .files
+        .iter()
+        .map(|path| protected_paths::document(path));
     config.protected.extend(documents);
     match &verb.verb {
-        // A call of a tool is the user's word to start its server.
-        RegistryVerb::Run { .. } => trust::by_word(&config, named, common.json)?,
+        // Calling a tool is permission to start its server.
+        RegistryVerb::Run { .. } => trust::trust_on_run(&config, named, common.json)?,
         RegistryVerb::List(_)
         | RegistryVerb::Refresh(_)
         | RegistryVerb::Search { .. }
         | RegistryVerb::Show { .. } => {
-            trust::look(&mut config, named, &around.files, around.trusting)?;
+            trust::restrict_starts(&mut config, named, &around.files, around.trusting)?;
         }
     }
-    let house = wire::open(&config, &read)?;
+    let house = app::open(&config, &read)?;
     let done = match &verb.verb {
         RegistryVerb::List(_) => list(&common, &house, false).await,
         RegistryVerb::Refresh(_) => list(&common, &house, true).await,
@@ -102,15 +105,18 @@ pub(super) async fn main(common: Common, verb: Registry) -> Done {
         }
         RegistryVerb::Show { names, .. } => show(&common, &house, names).await,
         RegistryVerb::Run { trying, .. } => {
-            let origin = Origin::brought(&around.files, &config).to_value();
-            trial::attempt(&common, &house, trying, origin).await
+            let origin = RunOrigin::of_submitted(&around.files, &config).to_value();
+            let work = registry_run::run_tool(&common, &house, trying, origin);
+            let command = ("registry run", None);
+            let given = Some(trying.recorded());
+            audit_record::run_recorded(&house.engine, command, given, work).await
         }
     };
     house.close().await;
     done
 }
 
-async fn list(common: &Common, house: &House, anew: bool) -> Done {
+async fn list(common: &CommonArgs, house: &App, anew: bool) -> CliResult {
     let registry = house.engine.registry();
     let list = match anew {
         true => registry.refresh().await,
@@ -118,44 +124,47 @@ async fn list(common: &Common, house: &House, anew: bool) -> Done {
     };
     let list = list.map_err(Fault::from)?;
     if common.json {
-        let nodes: Vec<_> = list.tools.iter().map(|tool| brief(tool)).collect();
+        let nodes: Vec<_> = list.tools.iter().map(|tool| tool_json(tool)).collect();
         output::line(
-            &json!({ "count": nodes.len(), "nodes": nodes, "unreachable": silent(&list) }),
+            &json!({ "count": nodes.len(), "nodes": nodes, "unreachable": failed_servers(&list) }),
         );
     } else {
         for tool in &list.tools {
             output::text_line(&as_text(tool));
         }
-        complain(&list);
-        output::say(&format!("{} nodes", list.tools.len()));
+        warn_failed_servers(&list);
+        output::status_line(&format!("{} nodes", list.tools.len()));
     }
     Ok(Exit::Done)
 }
 
-async fn search(common: &Common, house: &House, words: &str, most: usize) -> Done {
+async fn search(common: &CommonArgs, house: &App, words: &str, most: usize) -> CliResult {
     let registry = house.engine.registry();
     if words.contains('*') {
-        let (list, found) = registry.fitting(words, most).await.map_err(Fault::from)?;
+        let (list, found) = registry
+            .find_by_pattern(words, most)
+            .await
+            .map_err(Fault::from)?;
         if common.json {
-            let nodes: Vec<_> = found.tools.iter().map(|tool| brief(tool)).collect();
-            output::line(&json!({ "nodes": nodes, "unreachable": silent(&list) }));
+            let nodes: Vec<_> = found.tools.iter().map(|tool| tool_json(tool)).collect();
+            output::line(&json!({ "nodes": nodes, "unreachable": failed_servers(&list) }));
         } else {
             let lines = found.tools.iter().map(|tool| as_text(tool));
             lines.for_each(|line| output::text_line(&line));
-            complain(&list);
+            warn_failed_servers(&list);
         }
         return Ok(Exit::Done);
     }
     let (list, hits) = registry.search(words, most).await.map_err(Fault::from)?;
     if common.json {
-        let told = |hit: &tramline_engine::registry::Hit| {
-            let mut told = brief(&hit.tool);
+        let told = |hit: &tramline_engine::registry::ToolHit| {
+            let mut told = tool_json(&hit.tool);
             told["confidence"] = json!(hit.confidence);
             told["reasons"] = json!(hit.reasons);
             told
         };
         let nodes: Vec<_> = hits.iter().map(told).collect();
-        output::line(&json!({ "nodes": nodes, "unreachable": silent(&list) }));
+        output::line(&json!({ "nodes": nodes, "unreachable": failed_servers(&list) }));
         return Ok(Exit::Done);
     }
     for hit in &hits {
@@ -163,19 +172,19 @@ async fn search(common: &Common, house: &House, words: &str, most: usize) -> Don
         output::text_line(&format!("{sure:>3} %  {}", as_text(&hit.tool)));
         output::text_line(&format!("       {}", hit.reasons.join("; ")));
     }
-    complain(&list);
+    warn_failed_servers(&list);
     if hits.is_empty() {
-        output::say("nothing fits");
+        output::status_line("no matches");
     }
     Ok(Exit::Done)
 }
 
-async fn show(common: &Common, house: &House, names: &[String]) -> Done {
+async fn show(common: &CommonArgs, house: &App, names: &[String]) -> CliResult {
     let mut shown = Vec::new();
     for name in names {
         let found = house.engine.registry().find(name).await;
-        let tool = found.map_err(|unknown| Stopped::bad(meant(&unknown)))?;
-        let mut told = brief(&tool);
+        let tool = found.map_err(|unknown| CliError::bad_input(unknown_name_message(&unknown)))?;
+        let mut told = tool_json(&tool);
         told["title"] = json!(tool.title);
         told["description"] = json!(tool.description);
         told["inputs"] = Json::from(&tool.input_schema);
@@ -194,25 +203,25 @@ async fn show(common: &Common, house: &House, names: &[String]) -> Done {
     Ok(Exit::Done)
 }
 
-/// What there is not, with what may have been meant.
-fn meant(unknown: &Unknown) -> String {
-    match unknown.near.as_slice() {
+/// The error for an unknown name, with suggestions.
+fn unknown_name_message(unknown: &UnknownName) -> String {
+    match unknown.suggestions.as_slice() {
         [] => format!(
-            "{}; `tramline registry list` shows what there is",
+            "{}; `tramline registry list` lists all tools",
             unknown.message
         ),
         near => format!("{}; did you mean {}?", unknown.message, near.join(" or ")),
     }
 }
 
-fn brief(tool: &Tool) -> Json {
+fn tool_json(tool: &Tool) -> Json {
     let description = tool.description.as_deref().unwrap_or_default();
     let line = description.lines().next().unwrap_or_default();
     json!({ "node_type": tool.name.to_string(), "description": line })
 }
 
 fn as_text(tool: &Tool) -> String {
-    /// A line of a list fits into a terminal.
+    /// The longest line of a list, in characters, so that it fits a terminal.
     const LINE_CHARS_MAX: usize = 80;
     let description = tool.description.as_deref().unwrap_or_default();
     let line = description.lines().next().unwrap_or_default();
@@ -220,22 +229,26 @@ fn as_text(tool: &Tool) -> String {
     format!("{:<40}  {line}", tool.name.to_string())
 }
 
-fn silent(list: &List) -> Vec<Json> {
-    let told = list.silent.iter();
+fn failed_servers(list: &ToolList) -> Vec<Json> {
+    let told = list.unavailable.iter();
     told.map(|(server, failure)| json!({ "server": server, "message": failure.to_string() }))
         .collect()
 }
 
-fn complain(list: &List) {
-    for (server, failure) in &list.silent {
-        output::say(&format!(
-            "`{server}` could not be asked for its tools: {failure}"
+fn warn_failed_servers(list: &ToolList) {
+    for (server, failure) in &list.unavailable {
+        output::status_line(&format!(
+            "could not list the tools of `{server}`: {failure}"
         ));
     }
 }
 
-/// The parameters of a trial, from the command line.
-fn parameters(given: Option<&str>, pairs: &[String], schema: &Value) -> Result<Value, Stopped> {
-    let whole = given.map_or(Ok(Value::object::<&str>([])), input::whole)?;
-    input::pairs(whole, pairs, Some(schema))
+/// The arguments of a trial, from the command line.
+fn read_parameters(
+    given: Option<&str>,
+    pairs: &[String],
+    schema: &Value,
+) -> Result<Value, CliError> {
+    let whole = given.map_or(Ok(Value::object::<&str>([])), input::read_input)?;
+    input::merge_pairs(whole, pairs, Some(schema))
 }

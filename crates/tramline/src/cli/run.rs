@@ -1,29 +1,33 @@
-//! `tramline run`: one tool of a document, live progress beside it, its result on standard output.
+//! `tramline run`: runs one tool of a document, with live progress and its result on standard
+//! output.
 
-use super::progress::Progress;
-use super::{Common, Done, Exit, Reach, Stopped, documents, ending, input, output, prompt, trust};
-use crate::protect;
-use crate::wire::{self, House, Origin};
+use super::progress::ProgressPrinter;
+use super::{
+    AccessArgs, CliError, CliResult, CommonArgs, Exit, documents, input, output, prompt, shutdown,
+    trust,
+};
+use crate::app::{self, App, RunOrigin};
+use crate::protected_paths;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::formats::yaml_graph::Document;
+use tramline_core::formats::yaml_graph::GraphDocument;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Event, Outcome, Pause};
-use tramline_core::{Map, Value, question, trace};
-use tramline_engine::{Ended, Engine, Fault, Handle, Start};
+use tramline_core::{Map, Value, pause_view, trace};
+use tramline_engine::{DriveOutcome, Engine, Fault, RunHandle, RunStart};
 
-/// Runs shorter than this are shown when they are over: nobody could have watched them.
-const WORTH_WATCHING: Duration = Duration::from_millis(40);
+/// The progress of shorter runs is printed at the end: too short to watch.
+const LIVE_PROGRESS_MIN: Duration = Duration::from_millis(40);
 
 /// Run a graph's tool and print its result.
 #[derive(clap::Args)]
-pub(super) struct Run {
+pub(super) struct RunCommand {
     /// The document
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The tool, where the document has several, and its input as key=value
+    /// The tool, if the document has several, and its input as key=value
     #[arg(value_name = "TOOL|KEY=VALUE")]
     words: Vec<String>,
     /// The whole input: JSON, @file, or - for standard input
@@ -32,46 +36,46 @@ pub(super) struct Run {
     /// A label that groups runs
     #[arg(long)]
     session: Option<String>,
-    /// Say nothing beside the result
+    /// Print nothing but the result
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
-    reach: Reach,
+    reach: AccessArgs,
 }
 
-/// How a run is followed.
-pub(super) struct Manner {
-    /// Whether its steps are shown as they happen.
-    shown: bool,
+/// How to follow a run.
+pub(super) struct FollowOptions {
+    /// Whether to show steps as they happen.
+    show_steps: bool,
     json: bool,
-    /// The last event that needs no showing.
-    seen: Seq,
-    /// What scripts are told beside how it came out.
-    pub(super) more: Map,
+    /// The last event that is not shown.
+    last_seen: Seq,
+    /// Additional fields of the JSON output.
+    pub(super) extra_fields: Map,
 }
 
-impl Manner {
-    pub(super) fn since(seen: Seq, common: &Common, quiet: bool) -> Self {
+impl FollowOptions {
+    pub(super) fn after(last_seen: Seq, common: &CommonArgs, quiet: bool) -> Self {
         Self {
-            shown: !(common.json || quiet),
+            show_steps: !(common.json || quiet),
             json: common.json,
-            seen,
-            more: Map::new(),
+            last_seen,
+            extra_fields: Map::new(),
         }
     }
 }
 
-/// A tool of a document with its input, as a command line names them.
-pub(super) struct Wanted<'a> {
+/// A tool of a document with its input, from the command line.
+pub(super) struct RunArgs<'a> {
     pub(super) file: &'a Path,
     pub(super) words: &'a [String],
     pub(super) input: Option<&'a str>,
     pub(super) session: Option<String>,
-    pub(super) reach: &'a Reach,
+    pub(super) reach: &'a AccessArgs,
 }
 
-pub(super) async fn main(common: Common, verb: Run) -> Done {
-    let wanted = Wanted {
+pub(super) async fn main(common: CommonArgs, verb: RunCommand) -> CliResult {
+    let wanted = RunArgs {
         file: &verb.file,
         words: &verb.words,
         input: verb.input.as_deref(),
@@ -81,41 +85,43 @@ pub(super) async fn main(common: Common, verb: Run) -> Done {
     let (house, start) = prepare(&common, wanted, verb.quiet)?;
     let graph = Arc::clone(&start.graph);
     let handle = house.engine.start(start).await?;
-    let manner = Manner::since(0, &common, verb.quiet);
+    let manner = FollowOptions::after(0, &common, verb.quiet);
     let done = follow(&house.engine, &graph, handle, manner).await;
     house.close().await;
     done
 }
 
-/// Reads the document and the input, and puts an engine behind them.
+/// Reads the document and the input, and starts an engine for them.
 pub(super) fn prepare(
-    common: &Common,
-    wanted: Wanted<'_>,
+    common: &CommonArgs,
+    wanted: RunArgs<'_>,
     quiet: bool,
-) -> Result<(House, Start), Stopped> {
+) -> Result<(App, RunStart), CliError> {
     let mut config = common.config(wanted.reach)?;
-    config.protected.push(protect::document(wanted.file));
-    let elsewhere = documents::elsewhere(&config)?;
+    config
+        .protected
+        .push(protected_paths::document(wanted.file));
+    let elsewhere = documents::known_servers(&config)?;
     let quiet = common.json || quiet;
-    let document = documents::read_to_use(wanted.file, &elsewhere, quiet)?;
-    let (graph, pairs) = choose(&document, wanted.words)?;
+    let document = documents::read_valid(wanted.file, &elsewhere, quiet)?;
+    let (graph, pairs) = choose_tool(&document, wanted.words)?;
     let whole = wanted
         .input
-        .map_or(Ok(Value::object::<&str>([])), input::whole)?;
-    let input = input::pairs(whole, pairs, graph.workflow.input_schema.as_ref())?;
-    trust::by_word(&config, [(wanted.file, &document)], quiet)?;
-    let house = wire::open(&config, std::slice::from_ref(&document))?;
-    let mut start = Start::new(graph, input);
+        .map_or(Ok(Value::object::<&str>([])), input::read_input)?;
+    let input = input::merge_pairs(whole, pairs, graph.workflow.input_schema.as_ref())?;
+    trust::trust_on_run(&config, [(wanted.file, &document)], quiet)?;
+    let house = app::open(&config, std::slice::from_ref(&document))?;
+    let mut start = RunStart::new(graph, input);
     start.session = wanted.session.map(Into::into);
-    start.origin = Origin::of(wanted.file, &config).to_value();
+    start.origin = RunOrigin::of(wanted.file, &config).to_value();
     Ok((house, start))
 }
 
-/// The tool that the first word names, or the only one there is.
-pub(super) fn choose<'w>(
-    document: &Document,
+/// The tool that the first word names, or the only one.
+pub(super) fn choose_tool<'w>(
+    document: &GraphDocument,
     words: &'w [String],
-) -> Result<(Arc<Graph>, &'w [String]), Stopped> {
+) -> Result<(Arc<Graph>, &'w [String]), CliError> {
     if let Some(first) = words.first()
         && (document.workflow(first).is_some() || !first.contains('='))
     {
@@ -124,55 +130,56 @@ pub(super) fn choose<'w>(
     Ok((documents::only_tool(document)?, words))
 }
 
-/// Waits for a run to end or pause, showing what happens, and tells how it came out.
+/// Waits for a run to end or pause, showing progress, and reports its outcome.
 pub(super) async fn follow(
     engine: &Engine,
     graph: &Arc<Graph>,
-    mut handle: Handle,
-    manner: Manner,
-) -> Done {
+    mut handle: RunHandle,
+    manner: FollowOptions,
+) -> CliResult {
     let run = handle.run.clone();
-    let mut seen = manner.seen;
+    let mut seen = manner.last_seen;
     loop {
-        let ended = through(engine, graph, handle, &manner, &mut seen).await?;
-        // Somebody at a terminal is asked in place; what they leave open is told as before.
-        if manner.shown && matches!(ended, Ended::Paused(_)) && prompt::is_possible() {
+        let ended = wait_with_progress(engine, graph, handle, &manner, &mut seen).await?;
+        // A person at a terminal is asked in place; questions left open are printed as usual.
+        if manner.show_steps && matches!(ended, DriveOutcome::Paused(_)) && prompt::is_interactive()
+        {
             match prompt::ask(engine, &run).await? {
                 Some(answered) => {
                     handle = answered;
                     continue;
                 }
-                None => return tell(engine, graph, &run, ended, None).await,
+                None => return report_end(engine, graph, &run, ended, None).await,
             }
         }
-        let json = manner.json.then_some(manner.more);
-        return tell(engine, graph, &run, ended, json).await;
+        let json = manner.json.then_some(manner.extra_fields);
+        return report_end(engine, graph, &run, ended, json).await;
     }
 }
 
-/// Waits for a run to end or pause, showing what happens.
-async fn through(
+/// Waits for a run to end or pause, showing progress.
+async fn wait_with_progress(
     engine: &Engine,
     graph: &Arc<Graph>,
-    handle: Handle,
-    manner: &Manner,
+    handle: RunHandle,
+    manner: &FollowOptions,
     seen: &mut Seq,
-) -> Result<Ended, Stopped> {
+) -> Result<DriveOutcome, CliError> {
     let run = handle.run.clone();
-    let ended = handle.ended();
-    let interrupted = ending::requested();
+    let ended = handle.wait();
+    let interrupted = shutdown::wait_for_request();
     tokio::pin!(ended, interrupted);
-    let show = || Progress::new(Arc::clone(graph), run.clone());
-    let mut progress = manner.shown.then(show);
+    let show = || ProgressPrinter::new(Arc::clone(graph), run.clone());
+    let mut progress = manner.show_steps.then(show);
     let early = tokio::select! {
         ended = &mut ended => Some(ended),
-        () = tokio::time::sleep(WORTH_WATCHING) => None,
+        () = tokio::time::sleep(LIVE_PROGRESS_MIN) => None,
         () = &mut interrupted => Some(interrupt(engine, ended.as_mut()).await),
     };
     let ended = match early {
         Some(ended) => ended,
         None => {
-            let watched = watch(engine, &run, ended.as_mut(), progress.as_mut(), seen);
+            let watched = print_events(engine, &run, ended.as_mut(), progress.as_mut(), seen);
             let stopped = tokio::select! {
                 ended = watched => Some(ended),
                 () = &mut interrupted => None,
@@ -183,7 +190,7 @@ async fn through(
             }
         }
     };
-    // A run that could not be kept is not there to be shown.
+    // A run that could not be stored cannot be shown.
     let ended = ended?;
     let mut last = *seen;
     if let Some(progress) = &mut progress {
@@ -202,21 +209,21 @@ async fn through(
     Ok(ended)
 }
 
-type Ending<'a> = std::pin::Pin<&'a mut dyn Future<Output = Result<Ended, Fault>>>;
+type DriveEnd<'a> = std::pin::Pin<&'a mut dyn Future<Output = Result<DriveOutcome, Fault>>>;
 
-async fn interrupt(engine: &Engine, ended: Ending<'_>) -> Result<Ended, Fault> {
+async fn interrupt(engine: &Engine, ended: DriveEnd<'_>) -> Result<DriveOutcome, Fault> {
     engine.stop();
     ended.await
 }
 
-/// Shows events as they come until the run ends.
-async fn watch(
+/// Shows events as they arrive until the run ends.
+async fn print_events(
     engine: &Engine,
     run: &RunId,
-    mut ended: Ending<'_>,
-    mut progress: Option<&mut Progress>,
+    mut ended: DriveEnd<'_>,
+    mut progress: Option<&mut ProgressPrinter>,
     seen: &mut Seq,
-) -> Result<Ended, Fault> {
+) -> Result<DriveOutcome, Fault> {
     let mut events = engine.subscribe(run.clone(), *seen);
     loop {
         tokio::select! {
@@ -236,39 +243,39 @@ async fn watch(
     }
 }
 
-/// Tells how a drive ended: as JSON with what is given beside it, or in words.
-pub(super) async fn tell(
+/// Reports how a drive ended: as JSON with the additional fields, or as text.
+pub(super) async fn report_end(
     engine: &Engine,
     graph: &Graph,
     run: &RunId,
-    ended: Ended,
+    ended: DriveOutcome,
     json: Option<Map>,
-) -> Done {
+) -> CliResult {
     let outcome = match ended {
-        Ended::Finished(outcome) => outcome,
-        Ended::Paused(_) => return paused(engine, run, json).await,
-        Ended::Stopped => {
-            let message = format!("interrupted; `tramline runs resume {run}` goes on");
+        DriveOutcome::Finished(outcome) => outcome,
+        DriveOutcome::Paused(_) => return print_questions(engine, run, json).await,
+        DriveOutcome::Stopped => {
+            let message = format!("interrupted; `tramline runs resume {run}` continues it");
             match json {
                 Some(more) => {
                     let error = Value::object([("message", message.as_str().into())]);
                     let how = [("status", "interrupted".into()), ("error", error)];
-                    print(run, Value::object(how), &more);
+                    print_json(run, Value::object(how), &more);
                 }
-                None => output::complain(&message),
+                None => output::print_error(&message),
             }
             return Ok(Exit::Interrupted);
         }
     };
-    // What it names may have been added while it ran.
+    // Nodes may have been added while it ran.
     let grown = match &outcome {
         Outcome::Completed { .. } => None,
         _ => Some(engine.load(run).await?.run.graph),
     };
     let graph = grown.as_deref().unwrap_or(graph);
     match json {
-        Some(more) => print(run, trace::outcome(graph, &outcome), &more),
-        None => tell_outcome(graph, &outcome),
+        Some(more) => print_json(run, trace::outcome_value(graph, &outcome), &more),
+        None => print_outcome(graph, &outcome),
     }
     Ok(match outcome {
         Outcome::Completed { .. } => Exit::Done,
@@ -277,8 +284,8 @@ pub(super) async fn tell(
     })
 }
 
-/// Prints how a run stands, for scripts.
-fn print(run: &RunId, how: Value, more: &Map) {
+/// Prints the state of a run as JSON.
+fn print_json(run: &RunId, how: Value, more: &Map) {
     let mut shown = Map::new();
     shown.insert("run_id", run.as_str().into());
     let how = how.as_object().into_iter().flat_map(Map::iter);
@@ -288,7 +295,7 @@ fn print(run: &RunId, how: Value, more: &Map) {
     output::line(&shown);
 }
 
-fn tell_outcome(graph: &Graph, outcome: &Outcome) {
+fn print_outcome(graph: &Graph, outcome: &Outcome) {
     match outcome {
         Outcome::Completed {
             result: Value::String(text),
@@ -297,20 +304,20 @@ fn tell_outcome(graph: &Graph, outcome: &Outcome) {
         Outcome::Failed { failure, node } => {
             let at = node.map_or_else(String::new, |at| format!(" at `{}`", graph.node(at).id));
             let code = failure.kind.code();
-            output::complain(&format!("{failure}{at} (tramline explain {code})"));
+            output::print_error(&format!("{failure}{at} (tramline explain {code})"));
         }
         Outcome::Rejected { .. } | Outcome::Aborted { .. } => {
-            let how = trace::outcome(graph, outcome);
+            let how = trace::outcome_value(graph, outcome);
             let message = how.get("error").and_then(|error| error.get("message"));
-            output::complain(message.and_then(Value::as_str).unwrap_or_default());
+            output::print_error(message.and_then(Value::as_str).unwrap_or_default());
         }
     }
 }
 
-/// Says what a run waits for, and what to type next.
-pub(super) async fn paused(engine: &Engine, run: &RunId, json: Option<Map>) -> Done {
+/// Prints the questions of a run, and the command to answer each.
+pub(super) async fn print_questions(engine: &Engine, run: &RunId, json: Option<Map>) -> CliResult {
     let loaded = engine.load(run).await?;
-    let asked = engine.questions(&loaded).await;
+    let asked = engine.pause_details(&loaded).await;
     if let Some(more) = json {
         let message = "the run waits for an answer";
         let how = [
@@ -318,37 +325,37 @@ pub(super) async fn paused(engine: &Engine, run: &RunId, json: Option<Map>) -> D
             ("error", Value::object([("message", message.into())])),
             ("waiting", Value::array(asked)),
         ];
-        print(run, Value::object(how), &more);
+        print_json(run, Value::object(how), &more);
         return Ok(Exit::Paused);
     }
     let pauses: Vec<_> = loaded.run.pauses.iter().zip(&asked).collect();
     let is_halt = |pause: &Pause| matches!(pause, Pause::Break { .. });
     if pauses.iter().any(|((_, pause), _)| is_halt(pause)) {
-        output::say("the run has halted:");
-        output::say(&format!("  tramline debug --run {run}     looks around"));
-        output::say(&format!("  tramline runs step {run}       takes one step"));
-        output::say(&format!("  tramline runs continue {run}   goes on"));
+        output::status_line("the run has halted:");
+        output::status_line(&format!("  tramline debug --run {run}     inspects it"));
+        output::status_line(&format!("  tramline runs step {run}       makes one step"));
+        output::status_line(&format!("  tramline runs continue {run}   continues it"));
     }
     if pauses.iter().any(|((_, pause), _)| !is_halt(pause)) {
-        output::say("the run waits for an answer:");
+        output::status_line("the run waits for an answer:");
     }
     for ((seq, pause), asked) in pauses.iter().filter(|((_, pause), _)| !is_halt(pause)) {
         let point = Checkpoint {
             run: run.clone(),
             seq: **seq,
         };
-        for line in prompt::described(run, **seq, asked) {
-            output::say(&format!("  {line}"));
+        for line in prompt::answer_instructions(run, **seq, asked) {
+            output::status_line(&format!("  {line}"));
         }
-        let flags: Vec<_> = question::options(pause).iter().map(flag).collect();
+        let flags: Vec<_> = pause_view::options(pause).iter().map(answer_flag).collect();
         let options = flags.join(" | ");
-        output::say(&format!("  tramline runs answer {point} {options}"));
+        output::status_line(&format!("  tramline runs answer {point} {options}"));
     }
     Ok(Exit::Paused)
 }
 
 /// The flag of `runs answer` for an answer.
-fn flag(answer: &&str) -> &'static str {
+fn answer_flag(answer: &&str) -> &'static str {
     match *answer {
         "proceed" => "--yes",
         "retry" => "--retry",

@@ -1,91 +1,98 @@
-//! `tramline runs`: the runs in the data directory, whichever process made them.
+//! `tramline runs`: the runs in the data directory, whichever process started them.
 
-use super::audited::{Command, DOOR};
-use super::origin::Again;
-use super::{Common, Done, Exit, Reach, Stopped, output};
-use crate::wire::{self, House};
+use super::audit_record::{AuditedCommand, CLI_DOOR};
+use super::run_environment::ResumeArgs;
+use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, output};
+use crate::app::{self, App};
 use clap::Subcommand;
+use tramline_core::Value;
 use tramline_core::ids::RunId;
 use tramline_engine::Engine;
-use tramline_engine::audit::{Note, noted_by_door};
+use tramline_engine::audit::{AuditNote, audited_by_front_end};
 
-mod after;
 mod answer;
+mod approve;
+mod breakpoints;
 mod compare;
-mod decide;
 mod export;
 mod fork;
-mod halt;
 mod list;
-mod past;
-mod person;
 mod prune;
 mod remove;
+mod respondent;
+mod resume_abort;
+mod resume_after_answer;
 pub(super) mod show;
-mod steer;
+mod show_at;
 
-pub(super) use person::{person, respondent};
+pub(super) use respondent::{confirmed_respondent, respondent};
 
-/// List runs, read them, steer them.
+/// List, inspect and control runs.
 #[derive(clap::Args)]
 pub(super) struct Runs {
     #[command(subcommand)]
     verb: Option<RunsVerb>,
     #[command(flatten)]
-    list: list::List,
+    list: list::ListArgs,
 }
 
 #[derive(Subcommand)]
 enum RunsVerb {
-    /// Read a run: every step with what went in and what came out
-    Show(show::Show),
-    /// Go on with a run that was interrupted or has been answered
-    Resume(Again),
-    /// End a run, wherever it is driven
-    Abort(steer::Abort),
-    /// Answer what a run asks
-    Answer(answer::Answering),
-    /// Say where a run is to halt, in whichever process it is driven
-    Watch(halt::Watching),
-    /// Let a run halt before its next step
-    Pause(halt::Pausing),
-    /// Let a run that has halted take one step
-    Step(Again),
-    /// Let a run that has halted, or waits after a layer, go on
-    Continue(Again),
-    /// Add tasks to a run of tasks
-    Replan(decide::Replanning),
-    /// Agree to what a run asks
-    Approve(decide::Deciding),
-    /// Refuse what a run asks: it ends
-    Reject(decide::Deciding),
-    /// Branch off from a run at a step, and follow the new one
-    Fork(fork::Forking),
-    /// Write a run as one file, or what can be read of one that is damaged
-    Export(export::Export),
+    /// Show a run: every step with its input and output
+    Show(show::ShowRunArgs),
+    /// Continue a run that was interrupted or answered
+    Resume(ResumeArgs),
+    /// Abort a run, in whichever process it is driven
+    Abort(resume_abort::AbortArgs),
+    /// Answer a run's question
+    Answer(answer::AnswerArgs),
+    /// Set a run's breakpoints, in whichever process it is driven
+    Watch(breakpoints::WatchArgs),
+    /// Halt a run before its next step
+    Pause(breakpoints::PauseArgs),
+    /// Let a halted run make one step
+    Step(ResumeArgs),
+    /// Continue a run that has halted or waits after a layer
+    Continue(ResumeArgs),
+    /// Add tasks to a run of a DAG
+    Replan(approve::ReplanArgs),
+    /// Approve a run's question
+    Approve(approve::DecisionArgs),
+    /// Reject a run's question: the run ends
+    Reject(approve::DecisionArgs),
+    /// Fork a run after a step, and follow the new run
+    Fork(fork::ForkArgs),
+    /// Write a run to a file; of a damaged run, everything that can be read
+    Export(export::ExportArgs),
     /// Show how two runs differ
-    Compare(compare::Comparing),
-    /// Forget runs that are over, by age and for room
-    Prune(prune::Prune),
-    /// Forget runs that are over
-    Rm(remove::Remove),
+    Compare(compare::CompareArgs),
+    /// Delete finished runs by age and total size
+    Prune(prune::PruneArgs),
+    /// Delete finished runs
+    Rm(remove::RemoveArgs),
 }
 
-pub(super) async fn main(common: Common, verb: Runs) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Runs) -> CliResult {
     match verb.verb {
         None => list::main(common, verb.list).await,
         Some(RunsVerb::Show(verb)) => show::main(common, verb).await,
-        Some(RunsVerb::Resume(verb)) => steer::resume(common, verb).await,
-        Some(RunsVerb::Abort(verb)) => steer::abort(common, verb).await,
-        Some(RunsVerb::Answer(verb)) => answer::main(common, verb).await,
-        Some(RunsVerb::Watch(verb)) => noted_by_door(Box::pin(halt::watch(common, verb))).await,
-        Some(RunsVerb::Pause(verb)) => noted_by_door(Box::pin(halt::pause(common, verb))).await,
-        Some(RunsVerb::Step(again)) => noted_by_door(Box::pin(halt::go(common, again, true))).await,
-        Some(RunsVerb::Continue(again)) => halt::go(common, again, false).await,
-        Some(RunsVerb::Replan(verb)) => decide::replan(common, verb).await,
-        Some(RunsVerb::Approve(verb)) => decide::decide(common, verb, true).await,
-        Some(RunsVerb::Reject(verb)) => decide::decide(common, verb, false).await,
-        Some(RunsVerb::Fork(verb)) => noted_by_door(Box::pin(fork::main(common, verb))).await,
+        Some(RunsVerb::Resume(verb)) => Box::pin(resume_abort::resume(common, verb)).await,
+        Some(RunsVerb::Abort(verb)) => resume_abort::abort(common, verb).await,
+        Some(RunsVerb::Answer(verb)) => Box::pin(answer::main(common, verb)).await,
+        Some(RunsVerb::Watch(verb)) => {
+            audited_by_front_end(Box::pin(breakpoints::set_breakpoints(common, verb))).await
+        }
+        Some(RunsVerb::Pause(verb)) => {
+            audited_by_front_end(Box::pin(breakpoints::pause(common, verb))).await
+        }
+        Some(RunsVerb::Step(again)) => Box::pin(breakpoints::resume(common, again, true)).await,
+        Some(RunsVerb::Continue(again)) => {
+            Box::pin(breakpoints::resume(common, again, false)).await
+        }
+        Some(RunsVerb::Replan(verb)) => Box::pin(approve::replan(common, verb)).await,
+        Some(RunsVerb::Approve(verb)) => Box::pin(approve::decide(common, verb, true)).await,
+        Some(RunsVerb::Reject(verb)) => Box::pin(approve::decide(common, verb, false)).await,
+        Some(RunsVerb::Fork(verb)) => Box::pin(fork::main(common, verb)).await,
         Some(RunsVerb::Export(verb)) => export::main(common, verb).await,
         Some(RunsVerb::Compare(verb)) => compare::main(common, verb).await,
         Some(RunsVerb::Prune(verb)) => prune::main(common, verb).await,
@@ -94,7 +101,7 @@ pub(super) async fn main(common: Common, verb: Runs) -> Done {
 }
 
 impl Runs {
-    /// Whether the command may drive a run, which it then lets go of before it ends.
+    /// Whether the command may drive a run, which it releases before it ends.
     pub(super) fn may_drive(&self) -> bool {
         match &self.verb {
             None => false,
@@ -121,72 +128,72 @@ impl Runs {
         }
     }
 
-    /// What is to be noted of the command.
-    pub(super) fn command(&self) -> Option<Command> {
+    /// The command as recorded in the audit log.
+    pub(super) fn command(&self) -> Option<AuditedCommand> {
         match self.verb.as_ref()? {
-            RunsVerb::Watch(verb) => Command::new("runs watch", [verb.run()]),
-            RunsVerb::Pause(verb) => Command::new("runs pause", [verb.run()]),
-            RunsVerb::Step(again) => Command::new("runs step", [&again.run]),
-            RunsVerb::Fork(verb) => Command::new("runs fork", [verb.run()]),
-            RunsVerb::Rm(verb) => Command::new("runs rm", verb.runs()),
-            RunsVerb::Prune(_) => Command::new("runs prune", [""; 0]),
-            // These note themselves, with what was decided.
+            RunsVerb::Watch(verb) => AuditedCommand::new("runs watch", [verb.run()]),
+            RunsVerb::Pause(verb) => AuditedCommand::new("runs pause", [verb.run()]),
+            RunsVerb::Rm(verb) => AuditedCommand::new("runs rm", verb.runs()),
+            RunsVerb::Prune(_) => AuditedCommand::new("runs prune", [""; 0]),
+            // These record themselves, with the decision or the run.
             RunsVerb::Abort(_)
+            | RunsVerb::Fork(_)
+            | RunsVerb::Resume(_)
+            | RunsVerb::Step(_)
             | RunsVerb::Answer(_)
             | RunsVerb::Continue(_)
             | RunsVerb::Replan(_)
             | RunsVerb::Approve(_)
             | RunsVerb::Reject(_) => None,
-            // The journal has who took the run over.
-            RunsVerb::Resume(_) => None,
             RunsVerb::Show(_) | RunsVerb::Compare(_) | RunsVerb::Export(_) => None,
         }
     }
 }
 
-/// The engine over the data directory, with no servers: for reading and for words.
-pub(super) fn open(common: &Common) -> Result<House, Stopped> {
-    Ok(wire::open(&common.config(&Reach::default())?, &[])?)
+/// An engine on the data directory without servers: for reading and for commands.
+pub(super) fn open(common: &CommonArgs) -> Result<App, CliError> {
+    Ok(app::open(&common.config(&AccessArgs::default())?, &[])?)
 }
 
 pub(super) fn run_id(text: &str) -> Result<RunId, String> {
     text.parse()
-        .map_err(|bad: tramline_core::ids::BadId| bad.to_string())
+        .map_err(|bad: tramline_core::ids::InvalidId| bad.to_string())
 }
 
-/// Who we are in the journal: the person at this terminal.
-pub(super) fn myself() -> tramline_core::Str {
+/// The name of the person at this terminal, as recorded in the journal.
+pub(super) fn user_name() -> tramline_core::Str {
     std::env::var("USER").map_or_else(|_| "command line".into(), |user| user.into())
 }
 
-fn done(common: &Common, run: &RunId, status: &str, words: &str) -> Exit {
+fn report_done(common: &CommonArgs, run: &RunId, status: &str, words: &str) -> Exit {
     if common.json {
         output::line(&serde_json::json!({ "run_id": run, "status": status }));
     } else {
-        output::say(words);
+        output::status_line(words);
     }
     Exit::Done
 }
 
-/// Does what is commanded, and notes it with what came of it for `tramline audit`.
-async fn noting(
+/// Carries out a command and records it with its result for `tramline audit`.
+async fn run_audited(
     engine: &Engine,
     command: &str,
     run: &RunId,
-    why: Option<&str>,
-    work: impl Future<Output = Result<&'static str, Stopped>>,
-) -> Result<&'static str, Stopped> {
-    let mut note = Note::new(command, myself().as_str());
-    note.door = Some(DOOR.to_owned());
+    (why, arguments): (Option<&str>, Option<Value>),
+    work: impl Future<Output = Result<&'static str, CliError>>,
+) -> Result<&'static str, CliError> {
+    let mut note = AuditNote::new(command, user_name().as_str());
+    note.channel = Some(CLI_DOOR.to_owned());
     note.person = true;
     note.run = Some(run.to_string());
     note.why = why.map(str::to_owned);
-    let complete = |note: &mut Note, came: &Result<&'static str, Stopped>| match came {
+    note.arguments = arguments.map(|given| engine.audit_value(&given));
+    let complete = |note: &mut AuditNote, came: &Result<&'static str, CliError>| match came {
         Ok(how) => note.result = (*how).into(),
         Err(stopped) => {
             note.result = "refused".into();
             note.error = Some(stopped.message.clone());
         }
     };
-    engine.noting(note, work, complete).await?
+    engine.audited_command(note, work, complete).await?
 }

@@ -1,62 +1,63 @@
-//! `tramline serve`: graphs as MCP tools, over standard input and output or HTTP.
+//! `tramline serve`: graphs as MCP tools, over stdio or HTTP.
 
-use super::trust::Trusting;
-use super::{Common, Done, Exit, Reach, Stopped, documents, ending, output};
+use super::trust::TrustFlag;
+use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, documents, output, shutdown};
+use crate::app::{self, App, RunOrigin, StoreOpening};
 use crate::config::Config;
-use crate::disk::Disk;
-use crate::wire::{self, House, Opening, Origin};
-use access::{announce, studio_access};
-use callers::{callers, hide_tokens, warn_if_shared};
-use readings::Readings;
-use reload::Stage;
-use saved::Shown;
+use crate::document_files::DiskFiles;
+use callers::{hide_tokens, http_options, warn_if_shared};
+use reload::Reloader;
+use saved_workflows::SavedWorkflows;
+use served_documents::ServedDocuments;
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use studio_address::{announce, studio_access};
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
-use tramline_engine::{Engine, Pattern, Retention, Settings};
-use tramline_mcp::server::{Beside, Conduct, Http, Server, Toolset};
+use tramline_engine::{Engine, Retention, Settings, ToolPattern};
+use tramline_mcp::server::{ExtraRoutes, HttpOptions, Server, ServerOptions, Toolset};
 use tramline_web::{FurtherAddress, StudioAccess};
 
-mod access;
+mod access_config;
 mod callers;
-mod files;
-mod pinned;
-mod readings;
+mod pinned_procedures;
 mod reload;
-mod saved;
+mod saved_workflows;
+mod served_documents;
+mod studio_address;
 
-/// How often it is looked for runs that have expired: nobody waits for their end, and whoever comes
-/// back to one is told so at once.
+/// How often expired runs are ended. Requests for an expired run fail at once, so the sweep may be
+/// late.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
-/// How often runs that need not be kept are looked for: what is kept is counted in days.
+/// How often old runs are pruned: retention is counted in days.
 const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// So many of the latest calls can be looked into as they went over the wire.
+/// How many recent calls the studio can show as sent over the wire.
 const EXCHANGES_MAX: usize = 256;
 
-/// The door of commands that no front end notes here, in the audit.
-const AGENTS: &str = "mcp";
+/// The channel recorded in the audit log for commands that no front end records here.
+const MCP_DOOR: &str = "mcp";
 
-/// A studio that somebody opens on documents.
-pub(super) struct Opened {
-    /// Tells where it is, once that is known.
-    pub(super) tell: Box<dyn FnOnce(&Place)>,
-    /// Whether what the documents start is trusted by opening them.
-    pub(super) trusting: Trusting,
+/// A studio opened on documents.
+pub(super) struct StudioLaunch {
+    /// Prints its address, once it is known.
+    pub(super) print_address: Box<dyn FnOnce(&StudioAddress)>,
+    /// Whether opening the documents trusts what they start.
+    pub(super) trusting: TrustFlag,
     /// How the operator gets another address later.
-    pub(super) further: Option<FurtherAddress>,
+    pub(super) more_addresses: Option<FurtherAddress>,
 }
 
-/// Where the studio is.
-pub(super) struct Place {
-    /// For everybody.
+/// The studio's address.
+pub(super) struct StudioAddress {
+    /// For everyone.
     pub(super) url: String,
     /// For the operator, with a one-time code: the browser that opens it first answers as a person.
-    pub(super) own: String,
+    pub(super) operator_url: String,
 }
 
 /// Serve graphs as MCP tools.
@@ -65,10 +66,11 @@ pub(super) struct Serve {
     /// The documents
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// Serve over HTTP at this address instead of standard input and output, at the path /mcp
+    /// Serve over HTTP at this address instead of stdio, at the path /mcp
     #[arg(long, value_name = "ADDR")]
     pub(super) http: Option<SocketAddr>,
-    /// What HTTP callers must show; needed beyond loopback, there with at least 16 bytes
+    /// The token that HTTP callers must send; required on addresses other than loopback, at least
+    /// 16 bytes there
     #[arg(
         long,
         env = "TRAMLINE_TOKEN",
@@ -76,17 +78,17 @@ pub(super) struct Serve {
         value_name = "TOKEN"
     )]
     pub(super) token: Option<String>,
-    /// Named HTTP callers, a line name=token for each; each sees only its own runs
+    /// Named HTTP callers, one name=token per line; each sees only its own runs
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(super) token_file: Option<PathBuf>,
-    /// Pin a procedure: only pinned ones can be loaded, and whatever agents call goes through their gate;
-    /// needs the toolset sop
+    /// Pin a procedure: only pinned ones can be loaded, and all calls of agents go through their
+    /// gate; needs the toolset sop
     #[arg(long = "sop", value_name = "FILE")]
     pub(super) sops: Vec<String>,
     /// Tools that agents may call without the gate of a pinned procedure, as server:tool with *
     #[arg(long = "sop-free", value_name = "PATTERN", requires = "sops")]
-    pub(super) free: Vec<Pattern>,
-    /// What to offer: graphs, control, library, debug, loop, sop
+    pub(super) free: Vec<ToolPattern>,
+    /// The toolsets to offer: graphs, control, library, debug, loop, sop
     #[arg(
         long,
         value_name = "NAMES",
@@ -94,121 +96,130 @@ pub(super) struct Serve {
         default_value = "graphs"
     )]
     pub(super) toolsets: Vec<Toolset>,
-    /// Offer saved workflows as tools too
+    /// Also offer saved workflows as tools
     #[arg(long)]
     pub(super) library: bool,
-    /// Keep serving what the files said at start, whatever becomes of them
+    /// Keep serving the files as they were at start
     #[arg(long)]
     pub(super) no_reload: bool,
-    /// Let an edit of the files add servers and change what is started
+    /// Allow edits of the files to add servers and change what is started
     #[arg(long, conflicts_with = "no_reload")]
     pub(super) reload_servers: bool,
-    /// Serve metrics at /metrics, as Prometheus reads them
+    /// Serve Prometheus metrics at /metrics
     #[arg(long, requires = "http")]
     pub(super) metrics: bool,
     #[command(flatten)]
-    pub(super) reach: Reach,
+    pub(super) reach: AccessArgs,
 }
 
-pub(super) async fn main(common: Common, verb: Serve) -> Done {
-    serving(common, verb, None).await
+pub(super) async fn main(common: CommonArgs, verb: Serve) -> CliResult {
+    serve_documents(common, verb, None).await
 }
 
-/// Serves; with the studio opened on the documents if there is somebody to tell where it is.
-pub(super) async fn serving(common: Common, verb: Serve, mut opened: Option<Opened>) -> Done {
-    let mut config = files::config(&common, &verb)?;
-    // What no front end notes comes from agents whose call has gone.
-    config.door = Some(AGENTS);
+/// Serves, and opens the studio on the documents if `opened` is given.
+pub(super) async fn serve_documents(
+    common: CommonArgs,
+    verb: Serve,
+    mut opened: Option<StudioLaunch>,
+) -> CliResult {
+    let mut config = access_config::config(&common, &verb)?;
+    // Anything that no front end records comes from agents whose call has ended.
+    config.door = Some(MCP_DOOR);
     config.telemetry.prometheus |= verb.metrics;
     let terminal = config.approvals.terminal;
-    let http = callers(&verb, opened.is_some())?;
+    let http = http_options(&verb, opened.is_some())?;
     config.exchanges = if http.is_some() { EXCHANGES_MAX } else { 0 };
-    let opening = Opening::begin(&config);
+    let opening = StoreOpening::start(&config);
     let drafts = opened.is_some();
-    let prints = (!verb.no_reload).then(|| reload::prints(&verb.files, &config, drafts));
+    let prints = (!verb.no_reload).then(|| reload::fingerprints(&verb.files, &config, drafts));
     let read = match &opened {
-        // What is edited may have flaws.
-        Some(_) => Readings::usable(&verb.files, &config),
-        None => Readings::read(&verb.files, &config),
+        // Documents being edited may have flaws.
+        Some(_) => ServedDocuments::read_valid(&verb.files, &config),
+        None => ServedDocuments::read(&verb.files, &config),
     };
     let readings = read.map_err(|unusable| {
         unusable.show();
-        Stopped::bad(unusable.message())
+        CliError::bad_input(unusable.message())
     })?;
     let trusting = opened.as_ref().map(|opened| opened.trusting);
-    files::gate(&mut config, &readings, &verb, trusting)?;
-    let house = wire::open_over(&config, readings.documents(), opening)?;
+    access_config::set_start_gate(&mut config, &readings, &verb, trusting)?;
+    let house = app::open_with_store(&config, readings.documents(), opening)?;
     if let Some(data_dir) = &config.data_dir {
         warn_if_shared(data_dir, "the data directory");
     }
-    house.shelf.replace(readings.callables(&config));
-    let home = Origin::brought(&verb.files, &config);
-    let shown = Shown::new(&house.engine, verb.library.then(|| home.to_value()));
-    let graphs = shown.with(readings.graphs(&config)).await?;
-    let conduct = Conduct {
+    house.workflow_map.replace(readings.callables(&config));
+    let home = RunOrigin::of_submitted(&verb.files, &config);
+    let shown = SavedWorkflows::new(&house.engine, verb.library.then(|| home.to_value()));
+    let graphs = shown.append_to(readings.graphs(&config)).await?;
+    let conduct = ServerOptions {
         origin: home.to_value(),
         ttl: config.control.ttl,
         commands_per_minute: config.control.commands_per_minute,
         model: house.model.clone(),
     };
-    let server = Server::with(
+    let server = Server::with_options(
         house.engine.clone(),
-        readings.about(),
+        readings.server_info(),
         &verb.toolsets,
         graphs,
         conduct,
     )
-    .map_err(|taken| Stopped::bad(taken.to_string()))?;
+    .map_err(|taken| CliError::bad_input(taken.to_string()))?;
     if opened.is_none() {
-        // In a studio of one's own the operator begins runs.
+        // In a local studio the operator starts runs.
         house.engine.serve_agents();
     }
-    let watched = pinned::pin(&server, &verb, &config).await?;
+    let watched = pinned_procedures::pin(&server, &verb, &config).await?;
     config.protected.extend(watched.protected());
     let servers = house.servers.configs();
-    wire::protect(&house.builtin, &config, readings.documents(), &servers);
+    let documents = readings.documents();
+    app::protect(
+        &house.builtin,
+        &config,
+        documents,
+        &servers,
+        &house.settings,
+    );
     let mut origins: Vec<_> = verb
         .files
         .iter()
-        .map(|path| Origin::of(path, &config))
+        .map(|path| RunOrigin::of(path, &config))
         .collect();
     origins.push(home.clone());
-    if let Some(required) = terminal {
-        house.engine.keep_terminal_rule(required).await?;
-    }
+    store_terminal_rule(&house.engine, terminal).await?;
     hide_tokens(&house.settings, http.as_ref())?;
-    warn_of_secrets(&house.settings).await?;
+    warn_of_weak_secrets(&house.settings).await?;
     recover(&house.engine, &origins).await?;
     let stop = CancellationToken::new();
     let signal = stop.clone();
     tokio::spawn(async move {
-        ending::requested().await;
+        shutdown::wait_for_request().await;
         signal.cancel();
     });
     let engine = house.engine.clone();
-    let picking_up = async move { engine.pick_up_answered().await };
+    let picking_up = async move { engine.resume_answered().await };
     tokio::spawn(stop.clone().run_until_cancelled_owned(picking_up));
     let sweeping = sweep(house.engine.clone(), config.retention);
     tokio::spawn(stop.clone().run_until_cancelled_owned(sweeping));
     tokio::spawn(stop.clone().run_until_cancelled_owned(watched.watch()));
     let studio = studio(&verb, &config, opened.is_some(), &home)?;
-    let stage = Stage {
+    let stage = Reloader {
         files: verb.files,
         config,
-        equipment: house.equipment(),
-        shelf: house.shelf.clone(),
+        tool_sources: house.tool_sources(),
+        workflow_map: house.workflow_map.clone(),
         server: server.clone(),
-        shown,
+        saved: shown,
         drafts,
     };
-    let attending = stage.attend(readings, prints);
+    let attending = stage.watch(readings, prints);
     tokio::spawn(stop.clone().run_until_cancelled_owned(attending));
     let front = http.map(|http| {
         let access = studio_access(&http, opened.as_mut());
-        let beside = beside(&house, studio, &access);
-        HttpFront {
+        let beside = extra_routes(&house, studio, &access);
+        HttpEndpoint {
             http,
-            beside,
+            extra_routes: beside,
             access,
         }
     });
@@ -218,72 +229,73 @@ pub(super) async fn serving(common: Common, verb: Serve, mut opened: Option<Open
 }
 
 /// What is served over HTTP, and to whom.
-struct HttpFront {
-    http: Http,
-    beside: Beside,
+struct HttpEndpoint {
+    http: HttpOptions,
+    extra_routes: ExtraRoutes,
     access: Arc<StudioAccess>,
 }
 
-/// What is served over HTTP beside MCP.
-fn beside(house: &House, studio: tramline_web::Studio, access: &Arc<StudioAccess>) -> Beside {
+/// The HTTP routes besides MCP.
+fn extra_routes(
+    house: &App,
+    studio: tramline_web::Studio,
+    access: &Arc<StudioAccess>,
+) -> ExtraRoutes {
     let mut guarded = tramline_web::api(&house.engine, studio);
-    let telemetry = house.telemetry.clone().filter(|it| it.has_text());
+    let telemetry = house.telemetry.clone().filter(|it| it.has_prometheus());
     if let Some(telemetry) = telemetry {
-        let written = Arc::new(move |paused| telemetry.text(paused));
+        let written = Arc::new(move |paused| telemetry.prometheus_text(paused));
         guarded = guarded.merge(tramline_web::metrics(&house.engine, written));
     }
-    Beside {
+    ExtraRoutes {
         guarded,
         open: tramline_web::studio(Arc::clone(access)),
     }
 }
 
-/// Says which secrets are not hidden.
-async fn warn_of_secrets(settings: &Settings) -> Result<(), Stopped> {
+/// Warns about secrets that cannot be redacted.
+async fn warn_of_weak_secrets(settings: &Settings) -> Result<(), CliError> {
     settings.reload().await?;
-    for (name, why) in settings.not_hidden() {
-        output::warn(&format!(
+    for (name, why) in settings.not_redacted() {
+        output::print_warning(&format!(
             "the secret `{name}` is {why} in results, journals and logs; use a longer one"
         ));
     }
     Ok(())
 }
 
-/// Ends runs that have waited longer for an answer than they were given, and forgets those that need
-/// not be kept.
+/// Ends runs whose time limit for an answer has passed, and deletes runs past their retention.
 async fn sweep(engine: Engine, keep: Retention) {
     let mut pruned: Option<Instant> = None;
     loop {
         let due = pruned.is_none_or(|at| at.elapsed() >= PRUNE_EVERY);
-        if due && !keep.is_endless() {
+        if due && !keep.keeps_everything() {
             pruned = Some(Instant::now());
             if let Err(fault) = engine.prune(keep, false).await {
-                output::say(&format!("runs could not be forgotten: {fault}"));
+                output::status_line(&format!("cannot delete old runs: {fault}"));
             }
         }
         if let Err(fault) = engine.expire().await {
-            output::say(&format!(
-                "runs that have expired could not be ended: {fault}"
-            ));
+            output::status_line(&format!("cannot end expired runs: {fault}"));
         }
         tokio::time::sleep(SWEEP_EVERY).await;
     }
 }
 
-/// What the studio is opened on: the documents, if they may be changed there.
+/// The studio's documents, if they may be edited there.
 fn studio(
     verb: &Serve,
     config: &Config,
     opened: bool,
-    home: &Origin,
-) -> Result<tramline_web::Studio, Stopped> {
+    home: &RunOrigin,
+) -> Result<tramline_web::Studio, CliError> {
     Ok(tramline_web::Studio {
         documents: match opened {
             true => home.documents.clone(),
             false => Vec::new(),
         },
-        files: Some(Arc::new(Disk)),
-        elsewhere: documents::elsewhere(config)?,
+        files: Some(Arc::new(DiskFiles)),
+        known_servers: documents::known_servers(config)?,
         origin: home.to_value(),
         toolsets: verb
             .toolsets
@@ -296,10 +308,10 @@ fn studio(
 async fn serve(
     engine: &Engine,
     server: Server,
-    front: Option<HttpFront>,
-    opened: Option<Opened>,
+    front: Option<HttpEndpoint>,
+    opened: Option<StudioLaunch>,
     stop: CancellationToken,
-) -> Result<(), Stopped> {
+) -> Result<(), CliError> {
     let Some(front) = front else {
         return tokio::select! {
             served = server.serve_stdio() => Ok(served?),
@@ -307,31 +319,52 @@ async fn serve(
         };
     };
     let listening = server
-        .listen_beside(front.http, front.beside, stop)
+        .listen_with_routes(front.http, front.extra_routes, stop)
         .await
-        .map_err(|fault| Stopped::bad(fault.to_string()))?;
+        .map_err(|fault| CliError::bad_input(fault.to_string()))?;
     let address = listening.address;
     let url = format!("http://{address}/studio");
-    engine.studio_at(url.clone());
+    engine.set_studio_url(url.clone());
     if opened.is_none() {
-        output::say(&format!("serving at http://{address}/mcp"));
+        output::status_line(&format!("serving at http://{address}/mcp"));
     }
     announce(&front.access, &url, opened)?;
-    listening.serve().await.map_err(|error| Stopped {
+    listening.serve().await.map_err(|error| CliError {
         exit: Exit::Failed,
         message: error.to_string(),
     })
 }
 
-/// What a process before us left unfinished goes on here.
-async fn recover(engine: &Engine, origins: &[Origin]) -> Result<(), Stopped> {
+/// Resumes the runs that a previous process left unfinished.
+async fn recover(engine: &Engine, origins: &[RunOrigin]) -> Result<(), CliError> {
     let ours = |run: &Run| origins.iter().any(|mine| mine.covers(run));
     let recovered = engine.recover(ours).await?;
     if !recovered.driven.is_empty() {
-        output::say(&format!("{} unfinished runs go on", recovered.driven.len()));
+        output::status_line(&format!(
+            "resumed {} unfinished runs",
+            recovered.driven.len()
+        ));
     }
-    for (run, fault) in recovered.left {
-        output::say(&format!("{run} stays unfinished: {fault}"));
+    for (run, fault) in recovered.failed {
+        output::status_line(&format!("{run} stays unfinished: {fault}"));
+    }
+    Ok(())
+}
+
+/// Stores the rule that answers on the command line need a terminal. Lifting it needs one, too.
+async fn store_terminal_rule(engine: &Engine, required: Option<bool>) -> Result<(), CliError> {
+    match required {
+        None => {}
+        Some(true) => engine.require_terminal().await?,
+        Some(false) => {
+            let confirmed = std::io::stdin().is_terminal() && output::is_terminal();
+            if engine.lift_terminal_rule(confirmed).await? {
+                output::status_line(
+                    "answers on the command line still need a terminal: another configuration requires it \
+                     (`approvals.terminal: true`), and only a server started in a terminal can lift that",
+                );
+            }
+        }
     }
     Ok(())
 }

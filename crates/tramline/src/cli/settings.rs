@@ -1,14 +1,15 @@
-//! `tramline settings`: keys and secrets that documents and servers name and never hold.
+//! `tramline settings`: keys and secrets that documents and servers refer to by name.
 
-use super::audited::Command;
-use super::{Common, Done, Exit, Stopped, output, runs};
+use super::audit_record::AuditedCommand;
+use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use clap::Subcommand;
 use std::io::{IsTerminal as _, Read as _};
 use tramline_engine::settings::{
-    STRONG_BYTES_MIN, SettingsFault, Shown, Source, VALUE_BYTES_MAX, is_strong, missing, not_hidden,
+    STRONG_BYTES_MIN, SettingSource, SettingView, SettingsFault, VALUE_BYTES_MAX, is_strong,
+    missing_message, not_redacted,
 };
 
-/// Keep the keys and secrets that documents and servers name.
+/// Store the keys and secrets that documents and servers refer to.
 #[derive(clap::Args)]
 pub(super) struct Settings {
     #[command(subcommand)]
@@ -17,68 +18,68 @@ pub(super) struct Settings {
 
 #[derive(Subcommand)]
 enum SettingsVerb {
-    /// Set a setting; without a value it is asked for, or read from a pipe
-    Set(Setting),
-    /// Show a setting, a secret masked, and what names it
-    Get(Key),
+    /// Set a setting; without a value, prompts for it or reads it from a pipe
+    Set(SetArgs),
+    /// Show a setting, masked if secret, and what uses it
+    Get(SettingKey),
     /// Show all settings, secrets masked
     List,
-    /// Forget a setting
-    Rm(Key),
+    /// Delete a setting
+    Rm(SettingKey),
 }
 
 impl Settings {
-    /// What is to be noted of the command: names, never values.
-    pub(super) fn command(&self) -> Option<Command> {
+    /// The command as recorded in the audit log: names, never values.
+    pub(super) fn command(&self) -> Option<AuditedCommand> {
         match &self.verb {
-            SettingsVerb::Set(verb) => Command::new("settings set", [&verb.key]),
-            SettingsVerb::Rm(verb) => Command::new("settings rm", [&verb.key]),
+            SettingsVerb::Set(verb) => AuditedCommand::new("settings set", [&verb.key]),
+            SettingsVerb::Rm(verb) => AuditedCommand::new("settings rm", [&verb.key]),
             SettingsVerb::Get(_) | SettingsVerb::List => None,
         }
     }
 }
 
 #[derive(clap::Args)]
-struct Setting {
-    /// The key: documents name it as ${settings.KEY}
+struct SetArgs {
+    /// The key: documents refer to it as ${settings.KEY}
     key: String,
-    /// The value; others may see it in the list of processes, and the shell remembers it
+    /// The value; other users may see it in the process list, and the shell records it
     value: Option<String>,
     /// Read the value from standard input
     #[arg(long, conflicts_with = "value")]
     stdin: bool,
-    /// It is no secret: kept and shown as it is
+    /// Not a secret: store and show it unencrypted
     #[arg(long)]
     plain: bool,
 }
 
 #[derive(clap::Args)]
-struct Key {
+struct SettingKey {
     /// The key
     key: String,
 }
 
-pub(super) async fn main(common: Common, verb: Settings) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Settings) -> CliResult {
     let house = runs::open(&common)?;
     let settings = &house.settings;
     let workflows = house.engine.workflows();
     match verb.verb {
         SettingsVerb::Set(verb) => {
-            let value = value(&verb)?;
+            let value = read_value(&verb)?;
             settings.set(&verb.key, &value, !verb.plain).await?;
-            if let Some(warning) = weakness(&verb.key, &value).filter(|_| !verb.plain) {
-                output::warn(&warning);
+            if let Some(warning) = weakness_warning(&verb.key, &value).filter(|_| !verb.plain) {
+                output::print_warning(&warning);
             }
             if common.json {
                 output::line(&serde_json::json!({ "key": verb.key, "secret": !verb.plain }));
             } else {
                 let named = format!("${{settings.{}}}", verb.key);
-                output::say(&format!("`{}` is set; name it as {named}", verb.key));
+                output::status_line(&format!("`{}` is set; refer to it as {named}", verb.key));
             }
         }
-        SettingsVerb::Get(Key { key }) => {
+        SettingsVerb::Get(SettingKey { key }) => {
             let shown = settings.get(&key, &**workflows).await?;
-            let shown = shown.ok_or_else(|| Stopped::bad(missing(&key)))?;
+            let shown = shown.ok_or_else(|| CliError::bad_input(missing_message(&key)))?;
             show(&shown, common.json);
         }
         SettingsVerb::List => {
@@ -89,43 +90,44 @@ pub(super) async fn main(common: Common, verb: Settings) -> Done {
                 all.iter().for_each(|shown| show(shown, false));
             }
         }
-        SettingsVerb::Rm(Key { key }) => {
+        SettingsVerb::Rm(SettingKey { key }) => {
             if !settings.unset(&key).await? {
-                return Err(Stopped::bad(format!("`{key}` is not kept here")));
+                return Err(CliError::bad_input(format!("`{key}` is not set here")));
             }
             if common.json {
                 output::line(&serde_json::json!({ "key": key, "removed": true }));
             } else {
-                output::say(&format!("`{key}` is forgotten"));
+                output::status_line(&format!("deleted `{key}`"));
             }
         }
     }
     Ok(Exit::Done)
 }
 
-/// What to say of a secret that is hidden badly.
-fn weakness(key: &str, value: &str) -> Option<String> {
-    if let Some(why) = not_hidden(value) {
+/// The warning about a secret that cannot be redacted well.
+fn weakness_warning(key: &str, value: &str) -> Option<String> {
+    if let Some(why) = not_redacted(value) {
         return Some(format!(
-            "`{key}` is {why}: it is kept encrypted, but not replaced in results, journals and logs; \
+            "`{key}` is {why}: it is stored encrypted, but not redacted in results, journals and logs; \
              use a longer value"
         ));
     }
     (!is_strong(value)).then(|| {
         format!(
-            "`{key}` can be guessed: an agent that tries values out sees which one is replaced by \
-             [redacted:{key}], and every text that holds the value is changed; use at least \
-             {STRONG_BYTES_MIN} bytes that are no words or numbers"
+            "`{key}` can be guessed: an agent that tries values sees which one is replaced by \
+             [redacted:{key}], and every text that contains the value is changed; use at least \
+             {STRONG_BYTES_MIN} bytes that are not words or numbers"
         )
     })
 }
 
-/// The value: as given, from a pipe, or asked for without showing it.
-fn value(verb: &Setting) -> Result<String, Stopped> {
+/// The value: as given, from a pipe, or from a prompt without echo.
+fn read_value(verb: &SetArgs) -> Result<String, CliError> {
     if let Some(value) = &verb.value {
         return Ok(value.clone());
     }
-    let cannot = |error: std::io::Error| Stopped::bad(format!("the value cannot be read: {error}"));
+    let cannot =
+        |error: std::io::Error| CliError::bad_input(format!("cannot read the value: {error}"));
     if !verb.stdin && std::io::stdin().is_terminal() {
         let prompt = format!("value of {}: ", output::field(&verb.key));
         return rpassword::prompt_password(prompt).map_err(cannot);
@@ -134,12 +136,12 @@ fn value(verb: &Setting) -> Result<String, Stopped> {
     let most = VALUE_BYTES_MAX as u64 + 2;
     let read = std::io::stdin().take(most).read_to_string(&mut text);
     read.map_err(cannot)?;
-    // The end of the line that `echo` writes is not part of it.
+    // The newline that `echo` writes is not part of it.
     let line = text.strip_suffix('\n').unwrap_or(&text);
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
-fn show(shown: &Shown, json: bool) {
+fn show(shown: &SettingView, json: bool) {
     if json {
         return output::line(&as_json(shown));
     }
@@ -147,7 +149,7 @@ fn show(shown: &Shown, json: bool) {
         Ok(value) => value.clone(),
         Err(why) => format!("cannot be read: {why}"),
     };
-    let kind = match (shown.secret, shown.not_hidden) {
+    let kind = match (shown.secret, shown.not_redacted) {
         (false, _) => "  (plain)".to_owned(),
         (true, None) => String::new(),
         (true, Some(why)) => format!("  ({why})"),
@@ -158,8 +160,8 @@ fn show(shown: &Shown, json: bool) {
         ""
     };
     let from = match &shown.source {
-        Source::Kept => String::new(),
-        Source::Environment(name) => format!("  (from {name})"),
+        SettingSource::Stored => String::new(),
+        SettingSource::Environment(name) => format!("  (from {name})"),
     };
     output::text_line(&format!("{}  {value}{kind}{from}{by}", shown.key));
     for user in &shown.used_by {
@@ -167,21 +169,21 @@ fn show(shown: &Shown, json: bool) {
     }
 }
 
-fn as_json(shown: &Shown) -> serde_json::Value {
+fn as_json(shown: &SettingView) -> serde_json::Value {
     let (value, error) = match &shown.value {
         Ok(value) => (Some(value), None),
         Err(why) => (None, Some(why)),
     };
     let source = match &shown.source {
-        Source::Kept => "kept",
-        Source::Environment(name) => name,
+        SettingSource::Stored => "kept",
+        SettingSource::Environment(name) => name,
     };
     serde_json::json!({
         "key": shown.key,
         "value": value,
         "error": error,
         "secret": shown.secret,
-        "hidden": shown.secret && shown.not_hidden.is_none(),
+        "hidden": shown.secret && shown.not_redacted.is_none(),
         "guessable": shown.guessable,
         "set_by": if shown.by_agent { "agent" } else { "operator" },
         "source": source,
@@ -190,13 +192,13 @@ fn as_json(shown: &Shown) -> serde_json::Value {
     })
 }
 
-impl From<SettingsFault> for Stopped {
+impl From<SettingsFault> for CliError {
     fn from(fault: SettingsFault) -> Self {
         let exit = match &fault {
             SettingsFault::BadKey { .. }
             | SettingsFault::TooShort { .. }
             | SettingsFault::Guessable { .. }
-            | SettingsFault::Operators { .. }
+            | SettingsFault::OperatorOwned { .. }
             | SettingsFault::TooMuch(_) => Exit::BadInput,
             SettingsFault::Store(_)
             | SettingsFault::Sealed(_)

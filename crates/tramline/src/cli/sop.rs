@@ -1,101 +1,107 @@
-//! `tramline sop`: procedures checked, walked by hand, and held against what agents did.
+//! `tramline sop`: checks procedures, runs them by hand, and audits agents against them.
 
-use super::documents::{Flawed, as_json};
-use super::{Common, Done, Stopped, frames, output, runs};
+use super::documents::{DocumentFlaws, as_json};
+use super::{CliError, CliResult, CommonArgs, diagnostics, output, runs};
 use crate::config::read_document;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_core::formats::checked::Form;
-use tramline_core::formats::mermaid::{self, Decoration, Diagram};
-use tramline_core::formats::sop_markdown::{self, Document};
+use tramline_core::formats::diagnostics::SourceKind;
+use tramline_core::formats::mermaid::{self, Diagram, StyleStatement};
+use tramline_core::formats::sop_markdown::{self, SopDocument};
 use tramline_core::ids::RunId;
 use tramline_core::journal::Entry;
-use tramline_core::navigate::audit::{self, Transcript};
-use tramline_core::sop::{Gathering, Sop};
+use tramline_core::sop::{Sop, SopFiles};
+use tramline_core::sop_session::audit::{self as transcripts, Transcript};
 use tramline_engine::seams::RunFilter;
 
-mod audits;
+mod audit;
 mod check;
 mod coverage;
+mod manual_session;
 mod show;
-mod walk;
 
-/// Check, walk and audit procedures.
+/// Check, run and audit procedures.
 #[derive(clap::Args)]
 pub(super) struct SopVerb {
     #[command(subcommand)]
-    verb: Verb,
+    verb: SopSubcommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Verb {
-    /// Check a procedure and show every flaw at its line
-    Check(check::Check),
-    /// Walk a procedure by hand
-    Walk(walk::Walk),
-    /// Was a transcript a legal walk? Where did it leave the procedure?
-    Audit(audits::Audit),
-    /// Which nodes and ways did conversations take, and where did they stop?
-    Coverage(coverage::Coverage),
-    /// Tell a conversation from its journal
-    Show(show::Show),
+enum SopSubcommand {
+    /// Check a procedure and show every flaw with its line
+    Check(check::SopCheckArgs),
+    /// Run a procedure by hand
+    Walk(manual_session::SopWalkArgs),
+    /// Check transcripts against a procedure: was every move legal?
+    Audit(audit::SopAuditArgs),
+    /// Show which nodes and edges sessions took, and where they stopped
+    Coverage(coverage::SopCoverageArgs),
+    /// Show a session from its journal
+    Show(show::SopShowArgs),
 }
 
-pub(super) async fn main(common: Common, verb: SopVerb) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: SopVerb) -> CliResult {
     match verb.verb {
-        Verb::Check(verb) => check::main(&verb, common.json),
-        Verb::Walk(verb) => walk::main(&verb, common.json),
-        Verb::Audit(verb) => audits::main(&common, &verb).await,
-        Verb::Coverage(verb) => coverage::main(&common, &verb).await,
-        Verb::Show(verb) => show::main(&common, &verb).await,
+        SopSubcommand::Check(verb) => check::main(&verb, common.json),
+        SopSubcommand::Walk(verb) => manual_session::main(&verb, common.json),
+        SopSubcommand::Audit(verb) => audit::main(&common, &verb).await,
+        SopSubcommand::Coverage(verb) => coverage::main(&common, &verb).await,
+        SopSubcommand::Show(verb) => show::main(&common, &verb).await,
     }
 }
 
-/// What is held against a procedure.
+/// The sessions to compare with a procedure.
 #[derive(clap::Args)]
-struct Conversations {
-    /// Transcripts: JSON or a line of JSON each, with `events` or `messages`
+struct SessionArgs {
+    /// Transcripts: a JSON document or JSON lines, with `events` or `messages`
     #[arg(long = "transcript", value_name = "FILE")]
     transcripts: Vec<PathBuf>,
-    /// Conversations that were held here, by their ids
+    /// Sessions in the data directory, by their ids
     #[arg(long = "run", value_name = "RUN", value_parser = runs::run_id)]
     runs: Vec<RunId>,
-    /// All conversations along the procedure of this name that were held here
+    /// All sessions of this procedure in the data directory
     #[arg(long)]
     all: bool,
 }
 
-/// More conversations than this are not read at once.
+/// At most this many sessions are read at once.
 const RUNS_MAX: usize = 10_000;
 
-impl Conversations {
-    /// Reads them all.
-    async fn read(&self, common: &Common, sop: &Sop) -> Result<Vec<Transcript>, Stopped> {
+impl SessionArgs {
+    /// Reads all of them.
+    async fn read(&self, common: &CommonArgs, sop: &Sop) -> Result<Vec<Transcript>, CliError> {
         let mut found = Vec::new();
         for path in &self.transcripts {
-            let bytes = read_document(path).map_err(Stopped::bad)?;
+            let bytes = read_document(path).map_err(CliError::bad_input)?;
             let text = String::from_utf8_lossy(&bytes);
-            let read = audit::read(&text);
-            found.extend(read.map_err(|why| Stopped::bad(format!("{}: {why}", path.display())))?);
+            let read = transcripts::read(&text);
+            found.extend(
+                read.map_err(|why| CliError::bad_input(format!("{}: {why}", path.display())))?,
+            );
         }
         if !self.runs.is_empty() || self.all {
-            found.extend(self.held_here(common, sop).await?);
+            found.extend(self.stored_sessions(common, sop).await?);
         }
         match found.is_empty() {
-            true => Err(Stopped::bad(
-                "there is nothing to look at: name --transcript FILE, --run RUN or --all",
+            true => Err(CliError::bad_input(
+                "no sessions given: use --transcript FILE, --run RUN or --all",
             )),
             false => Ok(found),
         }
     }
 
-    async fn held_here(&self, common: &Common, sop: &Sop) -> Result<Vec<Transcript>, Stopped> {
+    async fn stored_sessions(
+        &self,
+        common: &CommonArgs,
+        sop: &Sop,
+    ) -> Result<Vec<Transcript>, CliError> {
         let house = runs::open(common)?;
         let mut ids = self.runs.clone();
         if self.all {
             let filter = RunFilter {
                 workflow: Some(sop.name.clone()),
-                most: RUNS_MAX,
+                limit: RUNS_MAX,
                 ..RunFilter::default()
             };
             ids.extend(
@@ -118,40 +124,42 @@ impl Conversations {
     }
 }
 
-/// Reads a procedure; shows its flaws and stops if it cannot be used.
-fn read(path: &Path, json: bool) -> Result<Document, Stopped> {
-    let (read, flawed) = look(path)?;
+/// Reads a procedure; shows its flaws and fails if it is invalid.
+fn read(path: &Path, json: bool) -> Result<SopDocument, CliError> {
+    let (read, flawed) = read_with_flaws(path)?;
     read.ok_or_else(|| {
         if json {
             output::line(&as_json(&flawed).collect::<Vec<_>>());
         } else {
-            frames::show(&flawed);
+            diagnostics::show(&flawed);
         }
-        Stopped::bad(format!("{} cannot be used", path.display()))
+        CliError::bad_input(format!("{} is invalid", path.display()))
     })
 }
 
-/// Reads a procedure and those that it leads into; stops if one of them cannot be used.
-fn gather(path: &Path, json: bool) -> Result<Gathering, Stopped> {
-    let mut gathering = Gathering::new(&path.to_string_lossy());
-    while let Some(file) = gathering.wants().map_err(Stopped::bad)? {
-        let document = read(Path::new(file.place.as_str()), json)?;
+/// Reads a procedure and the ones it links to; fails if one of them is invalid.
+fn read_with_includes(path: &Path, json: bool) -> Result<SopFiles, CliError> {
+    let mut gathering = SopFiles::new(&path.to_string_lossy());
+    while let Some(file) = gathering.next_file().map_err(CliError::bad_input)? {
+        let document = read(Path::new(file.path.as_str()), json)?;
         gathering.add(file, document.sop);
     }
     Ok(gathering)
 }
 
 /// Whether a file is a procedure, by its name and its text.
-pub(super) fn is_one(path: &Path) -> Result<bool, Stopped> {
-    let bytes = read_document(path).map_err(Stopped::bad)?;
+pub(super) fn is_procedure(path: &Path) -> Result<bool, CliError> {
+    let bytes = read_document(path).map_err(CliError::bad_input)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let form = Form::of(&name, &String::from_utf8_lossy(&bytes));
-    Ok(form == Some(Form::Procedure))
+    let form = SourceKind::detect(&name, &String::from_utf8_lossy(&bytes));
+    Ok(form == Some(SourceKind::Procedure))
 }
 
 /// Reads a procedure, with all its flaws.
-pub(super) fn look(path: &Path) -> Result<(Option<Document>, Flawed), Stopped> {
-    let bytes = read_document(path).map_err(Stopped::bad)?;
+pub(super) fn read_with_flaws(
+    path: &Path,
+) -> Result<(Option<SopDocument>, DocumentFlaws), CliError> {
+    let bytes = read_document(path).map_err(CliError::bad_input)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let (document, flaws) = match sop_markdown::read(&bytes, &name) {
         Ok(read) => {
@@ -160,7 +168,7 @@ pub(super) fn look(path: &Path) -> Result<(Option<Document>, Flawed), Stopped> {
         }
         Err(flaws) => (None, flaws),
     };
-    let flawed = Flawed {
+    let flawed = DocumentFlaws {
         path: path.display().to_string(),
         text: String::from_utf8_lossy(&bytes).into_owned(),
         flaws,
@@ -168,14 +176,17 @@ pub(super) fn look(path: &Path) -> Result<(Option<Document>, Flawed), Stopped> {
     Ok((document, flawed))
 }
 
-/// The flowchart with these nodes in a colour.
-fn coloured<'a>(sop: &Arc<Sop>, nodes: impl Iterator<Item = (&'a str, &'static str)>) -> String {
+/// The flowchart with these nodes coloured.
+fn with_colours<'a>(
+    sop: &Arc<Sop>,
+    nodes: impl Iterator<Item = (&'a str, &'static str)>,
+) -> String {
     let Ok(Diagram::Flowchart(mut chart)) = mermaid::read(sop.chart.as_bytes()) else {
         return sop.chart.to_string();
     };
     for (id, colour) in nodes {
         let style = format!("{id} fill:{colour},stroke:#333");
-        chart.decorations.push(Decoration::Style(style.into()));
+        chart.styles.push(StyleStatement::Style(style.into()));
     }
     mermaid::print(&Diagram::Flowchart(chart))
 }

@@ -1,8 +1,8 @@
-//! `tramline studio`: documents, runs and questions in a browser, served by this process alone.
+//! `tramline studio`: documents, runs and questions in a browser, served by this process.
 
-use super::serve::{self, Opened, Place, Serve};
-use super::trust::Trusting;
-use super::{Common, Done, Reach, output};
+use super::serve::{self, Serve, StudioAddress, StudioLaunch};
+use super::trust::TrustFlag;
+use super::{AccessArgs, CliResult, CommonArgs, output};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -12,13 +12,14 @@ use tramline_web::FurtherAddress;
 /// Open documents, runs and questions in a browser.
 #[derive(clap::Args)]
 pub(super) struct Studio {
-    /// The documents to look at and change
+    /// The documents to show and edit
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Serve at this address [default: a free port of this machine alone]
+    /// Serve at this address [default: a free port on loopback]
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
-    /// What callers must show beside the studio's own key; needed beyond loopback
+    /// The token that callers must send in addition to the studio's key; required on addresses
+    /// other than loopback
     #[arg(
         long,
         env = "TRAMLINE_TOKEN",
@@ -26,21 +27,21 @@ pub(super) struct Studio {
         value_name = "TOKEN"
     )]
     token: Option<String>,
-    /// Open the page in the browser, also where nobody seems to look
+    /// Open the page in the browser, even if no one seems to be present
     #[arg(long)]
     open: bool,
-    /// Only print where the page is
+    /// Only print the address
     #[arg(long, conflicts_with = "open")]
     no_open: bool,
     #[command(flatten)]
-    trusting: Trusting,
+    trusting: TrustFlag,
     #[command(flatten)]
-    reach: Reach,
+    reach: AccessArgs,
 }
 
-pub(super) async fn main(common: Common, verb: Studio) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: Studio) -> CliResult {
     let json = common.json;
-    let browser = verb.open || (!verb.no_open && is_looked_at());
+    let browser = verb.open || (!verb.no_open && is_user_present());
     let serve = Serve {
         files: verb.files,
         http: Some(verb.http.unwrap_or((Ipv4Addr::LOCALHOST, 0).into())),
@@ -55,8 +56,11 @@ pub(super) async fn main(common: Common, verb: Studio) -> Done {
         metrics: false,
         reach: verb.reach,
     };
-    let opened = move |place: &Place| {
-        let Place { url, own } = place;
+    let opened = move |place: &StudioAddress| {
+        let StudioAddress {
+            url,
+            operator_url: own,
+        } = place;
         match json {
             true => {
                 let told = serde_json::json!({"status": "serving", "url": url, "own_url": own});
@@ -68,16 +72,16 @@ pub(super) async fn main(common: Common, verb: Studio) -> Done {
             open(own);
         }
     };
-    let opened = Opened {
-        tell: Box::new(opened),
+    let opened = StudioLaunch {
+        print_address: Box::new(opened),
         trusting: verb.trusting,
-        further: Some(further(json)),
+        more_addresses: Some(more_addresses(json)),
     };
-    serve::serving(common, serve, Some(opened)).await
+    serve::serve_documents(common, serve, Some(opened)).await
 }
 
-/// How the operator gets another address: programs and logs get the first one only.
-fn further(json: bool) -> FurtherAddress {
+/// How the operator gets another address: programs and logs only get the first one.
+fn more_addresses(json: bool) -> FurtherAddress {
     if json || !output::is_terminal() {
         return FurtherAddress::Unavailable("start `tramline studio` again, at a terminal");
     }
@@ -85,15 +89,15 @@ fn further(json: bool) -> FurtherAddress {
     FurtherAddress::Printed(Box::new(print))
 }
 
-/// Whether somebody sits before this process with a browser at hand.
-fn is_looked_at() -> bool {
+/// Whether a person with a browser seems to be present.
+fn is_user_present() -> bool {
     let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let desktop =
         cfg!(any(target_os = "macos", windows)) || has("DISPLAY") || has("WAYLAND_DISPLAY");
     desktop && !has("SSH_CONNECTION") && output::is_terminal()
 }
 
-/// Opens a page in the browser. Where that fails, the address is on the terminal.
+/// Opens a page in the browser. If that fails, the address is on the terminal.
 fn open(url: &str) {
     let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
@@ -110,6 +114,6 @@ fn open(url: &str) {
         .stderr(Stdio::null())
         .spawn();
     if begun.is_err() {
-        output::say("no browser could be opened");
+        output::status_line("cannot open a browser");
     }
 }

@@ -1,56 +1,56 @@
-//! `tramline trace`: a run as one JSON document, for programs and for keeping.
+//! `tramline trace`: a run as one JSON document, for programs and archives.
 
-use super::{Common, Done, Exit, Stopped, output, runs};
+use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use std::path::PathBuf;
 use tramline_core::ids::RunId;
-use tramline_core::trace::run_of;
+use tramline_core::trace::parse_run;
 use tramline_engine::seams::RunFilter;
 
 /// Print a run as one JSON document.
 #[derive(clap::Args)]
-pub(super) struct Tracing {
-    /// Which run: its id, the handle of its trace, or latest
-    #[arg(value_name = "RUN", value_parser = which, default_value = LATEST)]
-    run: Which,
-    /// Write it into this file
+pub(super) struct TraceArgs {
+    /// The run: its id, the handle of its trace, or latest
+    #[arg(value_name = "RUN", value_parser = parse_selector, default_value = LATEST)]
+    run: RunSelector,
+    /// Write to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 const LATEST: &str = "latest";
 
-/// Which run is meant.
+/// The run to print.
 #[derive(Clone)]
-enum Which {
+enum RunSelector {
     Latest,
     Run(RunId),
 }
 
-fn which(text: &str) -> Result<Which, String> {
+fn parse_selector(text: &str) -> Result<RunSelector, String> {
     if text == LATEST {
-        return Ok(Which::Latest);
+        return Ok(RunSelector::Latest);
     }
-    let run = run_of(text).map(Which::Run);
-    run.ok_or_else(|| "a run as `tramline runs` lists them, or latest".to_owned())
+    let run = parse_run(text).map(RunSelector::Run);
+    run.ok_or_else(|| "a run id from `tramline runs`, or latest".to_owned())
 }
 
-pub(super) async fn main(common: Common, verb: Tracing) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: TraceArgs) -> CliResult {
     let house = runs::open(&common)?;
     let run = match verb.run {
-        Which::Run(run) => run,
-        Which::Latest => {
+        RunSelector::Run(run) => run,
+        RunSelector::Latest => {
             let filter = RunFilter {
-                most: 1,
+                limit: 1,
                 ..RunFilter::default()
             };
             let newest = house.engine.runs(filter).await?.rows.into_iter().next();
-            let none = || Stopped::bad("no runs yet: `tramline run FILE` makes one");
+            let none = || CliError::bad_input("no runs yet: `tramline run FILE` starts one");
             newest.ok_or_else(none)?.run
         }
     };
     let trace = house.engine.trace(&run).await?;
     let Some(path) = verb.out else {
-        // For scripts one line, for people one that can be read.
+        // One line for scripts, indented for people.
         if common.json {
             output::line(&trace);
         } else {
@@ -63,7 +63,7 @@ pub(super) async fn main(common: Common, verb: Tracing) -> Done {
     if common.json {
         output::line(&serde_json::json!({ "run_id": run, "trace_path": path }));
     } else {
-        output::say(&format!("{run} is written into {}", path.display()));
+        output::status_line(&format!("wrote {run} to {}", path.display()));
     }
     Ok(Exit::Done)
 }

@@ -1,24 +1,25 @@
-//! The configuration file: what an operator says once instead of by flags, each flaw at its place.
+//! The configuration file: settings an operator writes once instead of as flags. Each flaw has its
+//! place.
 
-use super::{Approvals, Control, ModelConfig, RunLimits, SopConfig, read_bounded};
+use super::{ApprovalConfig, ControlConfig, ModelConfig, RunLimits, SopConfig, read_bounded};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::HostPattern;
 use tramline_core::Value;
 use tramline_core::authority::AgentAnswers;
-use tramline_core::flaw::{Code, Flaw, Severity};
-use tramline_core::formats::document::{self, At};
+use tramline_core::flaw::{Flaw, FlawCode, Severity};
+use tramline_core::formats::document::{self, Spanned};
 use tramline_core::journal::Budget;
-use tramline_core::text::{milliseconds, nearest, shown};
-use tramline_engine::{Pattern, Policy, Quota, Rate, Retention};
+use tramline_core::text::{display_name, nearest, parse_duration_ms};
+use tramline_engine::{Quota, RateLimit, Retention, ToolPattern, ToolPolicy};
 
 mod limits;
 mod model;
 
-/// Larger files are refused.
+/// The largest configuration file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The milliseconds of a day.
+/// Milliseconds per day.
 const DAY_MS: u64 = 86_400_000;
 
 /// The fields of the file.
@@ -41,30 +42,30 @@ const FIELDS: [&str; 16] = [
     "learn",
 ];
 
-/// What a configuration file says. What it leaves out is as it is without a file.
+/// The contents of a configuration file. Missing fields have their defaults.
 #[derive(Clone, Debug, Default)]
-pub struct File {
-    /// What may not be called, and what only after a person agreed.
-    pub policy: Policy,
-    /// Who may answer what a run asks.
-    pub approvals: Approvals,
-    /// What every run may use before a person is asked.
+pub struct ConfigFile {
+    /// Which calls are denied, and which need approval.
+    pub policy: ToolPolicy,
+    /// Who may answer a run's questions.
+    pub approvals: ApprovalConfig,
+    /// The budget of every run, after which a person is asked.
     pub budget: Option<Budget>,
-    /// How runs that agents bring are treated.
-    pub control: Control,
-    /// How pinned procedures are held.
+    /// Options for runs that agents submit.
+    pub control: ControlConfig,
+    /// Options for pinned procedures.
     pub sop: SopConfig,
-    /// How much room all runs have.
+    /// Limits on all runs together.
     pub quota: Quota,
-    /// What runs and documents may not exceed.
+    /// Limits that runs and documents cannot exceed.
     pub limits: RunLimits,
-    /// Which runs that are over are kept.
+    /// Which finished runs are kept.
     pub retention: Retention,
     /// How often tools may be called.
-    pub throttle: Vec<Rate>,
-    /// The clients' usual JSON with more servers.
+    pub throttle: Vec<RateLimit>,
+    /// An MCP client configuration (JSON) with additional servers.
     pub mcp_config: Option<PathBuf>,
-    /// The directories in which files may be touched.
+    /// The directories in which files may be read and written.
     pub roots: Vec<PathBuf>,
     /// The hosts that `http` may call.
     pub hosts: Vec<HostPattern>,
@@ -72,44 +73,44 @@ pub struct File {
     pub shell: bool,
     /// The model that plans and answers prompts.
     pub model: Option<ModelConfig>,
-    /// The directory with the model that tells search what texts mean.
+    /// The directory of the embedding model for search.
     pub embedder: Option<PathBuf>,
-    /// Whether nothing is learnt from plans that ended well, and nothing that was learnt is used.
+    /// Turns off learning from successful plans and using what was learned.
     pub learn_off: bool,
 }
 
-/// A file that cannot be used, with its text.
+/// An invalid file, with its text.
 #[derive(Debug)]
-pub struct Flawed {
+pub struct ConfigFileFlaws {
     /// Its text.
     pub text: String,
     /// What is wrong with it.
     pub flaws: Vec<Flaw>,
 }
 
-impl File {
-    /// Reads a file; paths in it are read against its directory.
-    pub fn read(path: &Path) -> Result<(Self, Vec<Flaw>), Result<Flawed, String>> {
+impl ConfigFile {
+    /// Reads a file; paths in it are relative to its directory.
+    pub fn read(path: &Path) -> Result<(Self, Vec<Flaw>), Result<ConfigFileFlaws, String>> {
         let bytes = read_bounded(path, FILE_BYTES_MAX).map_err(Err)?;
         let directory = path.parent().unwrap_or(Path::new(""));
         Self::parse(&bytes, directory).map_err(|flaws| {
-            Ok(Flawed {
+            Ok(ConfigFileFlaws {
                 text: String::from_utf8_lossy(&bytes).into_owned(),
                 flaws,
             })
         })
     }
 
-    /// Reads the text of a file that lies in a directory, with what is odd about it.
+    /// Parses the text of a file in this directory. Returns its warnings too.
     pub fn parse(bytes: &[u8], directory: &Path) -> Result<(Self, Vec<Flaw>), Vec<Flaw>> {
         let tree = document::read(bytes)?;
-        let mut reader = Reader { flaws: Vec::new() };
+        let mut reader = ConfigReader { flaws: Vec::new() };
         let root = tree.root();
         let mut file = Self::default();
         if root.value.as_object().is_none() {
-            reader.wrong(root, "the file", "an object");
+            reader.wrong_type(root, "the file", "an object");
         }
-        reader.unknown(root, "the file", &FIELDS);
+        reader.reject_unknown(root, "the file", &FIELDS);
         reader.policy(root, &mut file.policy);
         reader.approvals(root, &mut file.approvals);
         reader.budget(root, &mut file.budget);
@@ -119,14 +120,14 @@ impl File {
         reader.limits(root, &mut file.limits);
         reader.retention(root, &mut file.retention);
         reader.throttle(root, &mut file.throttle);
-        let text = given(root, "mcp_config").and_then(|at| reader.text(at, "mcp_config"));
+        let text = present(root, "mcp_config").and_then(|at| reader.text(at, "mcp_config"));
         file.mcp_config = text.map(|path| directory.join(path));
-        let text = given(root, "embedder").and_then(|at| reader.text(at, "embedder"));
+        let text = present(root, "embedder").and_then(|at| reader.text(at, "embedder"));
         file.embedder = text.map(|path| directory.join(path));
-        if let Some(at) = given(root, "learn") {
+        if let Some(at) = present(root, "learn") {
             match at.value.as_bool() {
                 Some(learns) => file.learn_off = !learns,
-                None => reader.wrong(at, "learn", "true or false"),
+                None => reader.wrong_type(at, "learn", "true or false"),
             }
         }
         let roots = reader.texts(root, "roots");
@@ -134,18 +135,18 @@ impl File {
         for (host, at) in reader.texts(root, "hosts") {
             match host.parse() {
                 Ok(host) => file.hosts.push(host),
-                Err(bad) => reader.bad(at, bad.to_string()),
+                Err(bad) => reader.invalid(at, bad.to_string()),
             }
         }
-        if let Some(at) = given(root, "shell") {
+        if let Some(at) = present(root, "shell") {
             match at.value.as_bool() {
                 Some(allowed) => file.shell = allowed,
-                None => reader.wrong(at, "shell", "true or false"),
+                None => reader.wrong_type(at, "shell", "true or false"),
             }
         }
         file.model = reader.model(root, directory);
         let mut flaws = reader.flaws;
-        flaws.sort_by_key(|flaw| (flaw.place.line, flaw.place.column));
+        flaws.sort_by_key(|flaw| (flaw.span.line, flaw.span.column));
         let fatal = |flaw: &Flaw| flaw.code.severity() == Severity::Error;
         if flaws.iter().any(fatal) {
             return Err(flaws);
@@ -154,68 +155,74 @@ impl File {
     }
 }
 
-/// What stands under a key, if anything but nothing does.
-fn given<'t>(at: At<'t>, key: &str) -> Option<At<'t>> {
+/// The value under a key, if it is present and not null.
+fn present<'t>(at: Spanned<'t>, key: &str) -> Option<Spanned<'t>> {
     at.get(key).filter(|field| !field.value.is_null())
 }
 
-/// Reads fields and collects what is wrong with them.
-struct Reader {
+/// Reads fields and collects flaws.
+struct ConfigReader {
     flaws: Vec<Flaw>,
 }
 
-impl Reader {
-    fn add(&mut self, code: Code, at: At<'_>, message: String, suggestion: Option<String>) {
+impl ConfigReader {
+    fn add(
+        &mut self,
+        code: FlawCode,
+        at: Spanned<'_>,
+        message: String,
+        suggestion: Option<String>,
+    ) {
         self.flaws.push(Flaw {
             code,
-            place: at.place(),
+            span: at.source_span(),
             message,
             suggestion,
         });
     }
 
-    fn bad(&mut self, at: At<'_>, message: String) {
-        self.add(Code::WrongType, at, message, None);
+    fn invalid(&mut self, at: Spanned<'_>, message: String) {
+        self.add(FlawCode::WrongType, at, message, None);
     }
 
-    fn wrong(&mut self, at: At<'_>, name: &str, wanted: &str) {
+    fn wrong_type(&mut self, at: Spanned<'_>, name: &str, wanted: &str) {
         let message = format!("`{name}` must be {wanted}, not {}", at.value.kind());
-        self.bad(at, message);
+        self.invalid(at, message);
     }
 
-    fn unknown(&mut self, at: At<'_>, owner: &str, known: &[&str]) {
+    fn reject_unknown(&mut self, at: Spanned<'_>, owner: &str, known: &[&str]) {
         for (slot, (key, _)) in at.fields().enumerate() {
             if known.contains(&key.as_str()) {
                 continue;
             }
             let suggestion = match nearest(key, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known are {}", known.join(", ")),
+                None => format!("known fields: {}", known.join(", ")),
             };
-            // In an operator's rules a slip must not pass for nothing said.
+            // A typo in an operator's rules must not be ignored silently.
             self.flaws.push(Flaw {
-                code: Code::WrongType,
-                place: at.key_place(slot),
-                message: format!("{owner} has no field `{}`", shown(key)),
+                code: FlawCode::WrongType,
+                span: at.key_source_span(slot),
+                message: format!("{owner} has no field `{}`", display_name(key)),
                 suggestion: Some(suggestion),
             });
         }
     }
 
-    fn text<'t>(&mut self, at: At<'t>, name: &str) -> Option<&'t str> {
+    fn text<'t>(&mut self, at: Spanned<'t>, name: &str) -> Option<&'t str> {
         let text = at.value.as_str();
         if text.is_none() {
-            self.wrong(at, name, "text");
+            self.wrong_type(at, name, "text");
         }
         text
     }
 
-    fn texts<'t>(&mut self, at: At<'t>, key: &str) -> Vec<(&'t str, At<'t>)> {
-        let Some(list) = given(at, key) else {
+    fn texts<'t>(&mut self, at: Spanned<'t>, key: &str) -> Vec<(&'t str, Spanned<'t>)> {
+        let Some(list) = present(at, key) else {
             return Vec::new();
         };
         if list.value.as_array().is_none() {
-            self.wrong(list, key, "a list");
+            self.wrong_type(list, key, "a list");
         }
         let items = list.items();
         items
@@ -223,37 +230,37 @@ impl Reader {
             .collect()
     }
 
-    fn section<'t>(&mut self, at: At<'t>, key: &str, known: &[&str]) -> Option<At<'t>> {
-        let section = given(at, key)?;
+    fn section<'t>(&mut self, at: Spanned<'t>, key: &str, known: &[&str]) -> Option<Spanned<'t>> {
+        let section = present(at, key)?;
         if section.value.as_object().is_none() {
-            self.wrong(section, key, "an object");
+            self.wrong_type(section, key, "an object");
             return None;
         }
-        self.unknown(section, &format!("`{key}`"), known);
+        self.reject_unknown(section, &format!("`{key}`"), known);
         Some(section)
     }
 
-    fn whole(&mut self, at: At<'_>, key: &str, least: u64) -> Option<u64> {
-        let field = given(at, key)?;
+    fn whole_number(&mut self, at: Spanned<'_>, key: &str, least: u64) -> Option<u64> {
+        let field = present(at, key)?;
         let number = field.value.as_u64().filter(|number| *number >= least);
         if number.is_none() {
-            let message = format!("`{key}` must be a whole number from {least} on");
-            self.bad(field, message);
+            let message = format!("`{key}` must be a whole number of at least {least}");
+            self.invalid(field, message);
         }
         number
     }
 
-    fn pattern(&mut self, (text, at): (&str, At<'_>)) -> Option<Pattern> {
-        match Pattern::parse(text) {
+    fn pattern(&mut self, (text, at): (&str, Spanned<'_>)) -> Option<ToolPattern> {
+        match ToolPattern::parse(text) {
             Ok(pattern) => Some(pattern),
             Err(bad) => {
-                self.bad(at, bad.to_string());
+                self.invalid(at, bad.to_string());
                 None
             }
         }
     }
 
-    fn policy(&mut self, root: At<'_>, policy: &mut Policy) {
+    fn policy(&mut self, root: Spanned<'_>, policy: &mut ToolPolicy) {
         let Some(at) = self.section(root, "policy", &["ask", "deny"]) else {
             return;
         };
@@ -264,118 +271,118 @@ impl Reader {
         }
     }
 
-    fn approvals(&mut self, root: At<'_>, approvals: &mut Approvals) {
+    fn approvals(&mut self, root: Spanned<'_>, approvals: &mut ApprovalConfig) {
         let Some(at) = self.section(root, "approvals", &["agents", "terminal"]) else {
             return;
         };
-        if let Some(field) = given(at, "agents") {
+        if let Some(field) = present(at, "agents") {
             let word = field.value.as_str();
             let mut all = AgentAnswers::ALL.into_iter();
-            match all.find(|one| word == Some(one.word())) {
+            match all.find(|one| word == Some(one.as_str())) {
                 Some(agents) => approvals.agents = agents,
-                None => self.bad(field, "`agents` must be none, relay or all".to_owned()),
+                None => self.invalid(field, "`agents` must be none, relay or all".to_owned()),
             }
         }
-        if let Some(field) = given(at, "terminal") {
+        if let Some(field) = present(at, "terminal") {
             match field.value.as_bool() {
                 Some(terminal) => approvals.terminal = Some(terminal),
-                None => self.wrong(field, "terminal", "true or false"),
+                None => self.wrong_type(field, "terminal", "true or false"),
             }
         }
     }
 
-    fn budget(&mut self, root: At<'_>, budget: &mut Option<Budget>) {
-        let Some(at) = given(root, "budget") else {
+    fn budget(&mut self, root: Spanned<'_>, budget: &mut Option<Budget>) {
+        let Some(at) = present(root, "budget") else {
             return;
         };
-        match Budget::read(at.value) {
+        match Budget::parse(at.value) {
             Ok(read) => *budget = Some(read),
-            Err(wrong) => self.bad(at, wrong),
+            Err(wrong) => self.invalid(at, wrong),
         }
     }
 
-    fn control(&mut self, root: At<'_>, control: &mut Control) {
+    fn control(&mut self, root: Spanned<'_>, control: &mut ControlConfig) {
         let Some(at) = self.section(root, "control", &["ttl", "commands_per_minute"]) else {
             return;
         };
-        if let Some(field) = given(at, "ttl")
+        if let Some(field) = present(at, "ttl")
             && let Some(ttl) = self.time(field, "ttl")
         {
             control.ttl = Some(ttl);
         }
-        if let Some(most) = self.whole(at, "commands_per_minute", 1) {
+        if let Some(most) = self.whole_number(at, "commands_per_minute", 1) {
             control.commands_per_minute = u32::try_from(most).unwrap_or(u32::MAX);
         }
     }
 
-    fn sop(&mut self, root: At<'_>, sop: &mut SopConfig) {
+    fn sop(&mut self, root: Spanned<'_>, sop: &mut SopConfig) {
         let Some(at) = self.section(root, "sop", &["free_tools", "conversations"]) else {
             return;
         };
         for text in self.texts(at, "free_tools") {
             sop.free_tools.extend(self.pattern(text));
         }
-        if let Some(most) = self.whole(at, "conversations", 1) {
+        if let Some(most) = self.whole_number(at, "conversations", 1) {
             sop.conversations = usize::try_from(most).unwrap_or(usize::MAX);
         }
     }
 
-    fn quota(&mut self, root: At<'_>, quota: &mut Quota) {
+    fn quota(&mut self, root: Spanned<'_>, quota: &mut Quota) {
         let known = ["open_runs", "journal_bytes", "disk_bytes"];
         let Some(at) = self.section(root, "quota", &known) else {
             return;
         };
-        quota.runs_open_max = self.whole(at, "open_runs", 1);
-        quota.bytes_max = self.whole(at, "journal_bytes", 1);
-        quota.disk_bytes_max = self.whole(at, "disk_bytes", 1);
+        quota.runs_open_max = self.whole_number(at, "open_runs", 1);
+        quota.bytes_max = self.whole_number(at, "journal_bytes", 1);
+        quota.disk_bytes_max = self.whole_number(at, "disk_bytes", 1);
     }
 
-    fn time(&mut self, field: At<'_>, key: &str) -> Option<Duration> {
+    fn time(&mut self, field: Spanned<'_>, key: &str) -> Option<Duration> {
         let ms = match field.value {
-            Value::String(text) => milliseconds(text),
+            Value::String(text) => parse_duration_ms(text),
             other => other.as_u64(),
         };
         let time = ms.filter(|ms| *ms > 0).map(Duration::from_millis);
         if time.is_none() {
-            self.bad(field, format!("`{key}` must be a time such as 30m or 1h"));
+            self.invalid(field, format!("`{key}` must be a time such as 30m or 1h"));
         }
         time
     }
 
-    fn retention(&mut self, root: At<'_>, retention: &mut Retention) {
+    fn retention(&mut self, root: Spanned<'_>, retention: &mut Retention) {
         let Some(at) = self.section(root, "retention", &["days", "bytes"]) else {
             return;
         };
-        let days = self.whole(at, "days", 1);
+        let days = self.whole_number(at, "days", 1);
         retention.age_ms_max = days.map(|days| days.saturating_mul(DAY_MS));
-        retention.bytes_max = self.whole(at, "bytes", 1);
+        retention.bytes_max = self.whole_number(at, "bytes", 1);
     }
 
-    fn throttle(&mut self, root: At<'_>, rates: &mut Vec<Rate>) {
-        let Some(list) = given(root, "throttle") else {
+    fn throttle(&mut self, root: Spanned<'_>, rates: &mut Vec<RateLimit>) {
+        let Some(list) = present(root, "throttle") else {
             return;
         };
         if list.value.as_array().is_none() {
-            self.wrong(list, "throttle", "a list");
+            self.wrong_type(list, "throttle", "a list");
         }
         for item in list.items() {
             if item.value.as_object().is_none() {
-                self.wrong(item, "throttle", "a list of objects");
+                self.wrong_type(item, "throttle", "a list of objects");
                 continue;
             }
-            self.unknown(item, "a throttle", &["pattern", "per_minute"]);
+            self.reject_unknown(item, "a throttle", &["pattern", "per_minute"]);
             let pattern =
-                given(item, "pattern").and_then(|at| Some((self.text(at, "pattern")?, at)));
+                present(item, "pattern").and_then(|at| Some((self.text(at, "pattern")?, at)));
             let pattern = pattern.and_then(|text| self.pattern(text));
-            let per_minute = self.whole(item, "per_minute", 1);
+            let per_minute = self.whole_number(item, "per_minute", 1);
             for key in ["pattern", "per_minute"] {
-                if given(item, key).is_none() {
+                if present(item, key).is_none() {
                     let message = format!("the `{key}` of a throttle is missing");
-                    self.add(Code::Missing, item, message, None);
+                    self.add(FlawCode::MissingField, item, message, None);
                 }
             }
             if let (Some(pattern), Some(per_minute)) = (pattern, per_minute) {
-                rates.push(Rate {
+                rates.push(RateLimit {
                     pattern,
                     per_minute: u32::try_from(per_minute).unwrap_or(u32::MAX),
                 });
@@ -394,7 +401,7 @@ mod tests {
             control: { ttl: 30m, commands_per_minute: 60 }\nquota: { open_runs: 5, journal_bytes: 1000 }\n\
             throttle:\n  - { pattern: 'github:*', per_minute: 30 }\nmcp_config: mcp.json\nroots: [docs]\n\
             hosts: [api.example.com]\nshell: true\nretention: { days: 30, bytes: 5000 }\nmodel:\n  { dialect: anthropic, name: m, key: '${KEY}', timeout: 90s, temperature: 0, record: said.jsonl }\n";
-        let (file, odd) = File::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
+        let (file, odd) = ConfigFile::parse(text.as_bytes(), Path::new("/etc/t")).unwrap();
         assert!(odd.is_empty());
         assert_eq!(file.policy.ask[0].as_str(), "github:delete_*");
         assert_eq!(file.policy.deny.len(), 1);
@@ -425,8 +432,8 @@ mod tests {
     #[test]
     fn a_model_that_is_not_said_well_is_told() {
         let text = "model:\n  dialect: latin\n  timeout: soon\n  nme: x\n";
-        let flaws = File::parse(text.as_bytes(), Path::new("")).unwrap_err();
-        let places: Vec<_> = flaws.iter().map(|flaw| flaw.place.line).collect();
+        let flaws = ConfigFile::parse(text.as_bytes(), Path::new("")).unwrap_err();
+        let places: Vec<_> = flaws.iter().map(|flaw| flaw.span.line).collect();
         assert_eq!(places, [2, 2, 3, 4], "{flaws:?}");
     }
 
@@ -434,10 +441,10 @@ mod tests {
     fn every_flaw_is_told_at_its_place() {
         let text = "polcy: {}\npolicy:\n  ask: ['delete_*', 3]\n  denny: []\ncontrol:\n  ttl: soon\n  \
             commands_per_minute: 0\nthrottle:\n  - { pattern: 'a:b' }\nroots: docs\n";
-        let flaws = File::parse(text.as_bytes(), Path::new("")).unwrap_err();
+        let flaws = ConfigFile::parse(text.as_bytes(), Path::new("")).unwrap_err();
         let places: Vec<_> = flaws
             .iter()
-            .map(|flaw| (flaw.place.line, flaw.place.column))
+            .map(|flaw| (flaw.span.line, flaw.span.column))
             .collect();
         assert_eq!(
             places,

@@ -1,4 +1,4 @@
-//! The model that is configured: where it is, what opens it, and what is recorded of it.
+//! The configured model: its endpoint, its key, its recordings.
 
 use super::Config;
 use std::path::PathBuf;
@@ -6,42 +6,43 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::Settings;
 use tramline_engine::seams::Model;
-use tramline_mcp::config::{SETTING, Unset, expand};
-use tramline_model::{Dialect, Endpoint, HttpModel, Key, Recorder, Redact, Replayer};
+use tramline_mcp::config::{SETTING_PREFIX, UnsetVariable, expand};
+use tramline_model::{ApiKey, Dialect, Endpoint, HttpModel, Recorder, Redact, Replayer};
 
 /// A model as the configuration file describes it.
 #[derive(Clone, Debug)]
 pub struct ModelConfig {
-    /// How it is spoken to.
+    /// The API it speaks.
     pub dialect: Dialect,
-    /// Where it is; the dialect's usual place if nothing is said.
+    /// Its URL; the default of the dialect if missing.
     pub url: Option<String>,
-    /// Its name there.
+    /// The model name to request.
     pub name: String,
-    /// What opens it, in which `${NAME}` stands for a variable and `${settings.KEY}` for a setting.
-    pub key: Option<Written>,
-    /// How long an answer may take.
+    /// Its API key, in which `${NAME}` is replaced by a variable and `${settings.KEY}` by a
+    /// setting.
+    pub key: Option<SecretTemplate>,
+    /// The timeout of a request.
     pub timeout: Option<Duration>,
-    /// How freely it speaks, from 0 on; left to the model where nothing is said.
+    /// The sampling temperature, from 0 on; the model's default if missing.
     pub temperature: Option<f64>,
-    /// Where what it says is written down.
+    /// The file to record its responses to.
     pub record: Option<PathBuf>,
-    /// What answers in its place.
+    /// The recording that answers instead of the model.
     pub replay: Option<PathBuf>,
 }
 
-/// A key as it was written, which is never shown: it may be the key itself.
+/// A key as written. Never printed: it may be the key itself.
 #[derive(Clone)]
-pub struct Written(pub String);
+pub struct SecretTemplate(pub String);
 
-impl std::fmt::Debug for Written {
+impl std::fmt::Debug for SecretTemplate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key")
     }
 }
 
 impl ModelConfig {
-    /// The fields as they are written.
+    /// The field names in the file.
     pub const FIELDS: [&str; 8] = [
         "dialect",
         "url",
@@ -53,8 +54,8 @@ impl ModelConfig {
         "replay",
     ];
 
-    /// The model. Nothing is asked yet; what `lookup` has is put in now, and not before. Its key is
-    /// hidden like a setting: endpoints that refuse a key often say which.
+    /// Builds the model without sending a request. Variables are resolved now, through `lookup`.
+    /// Its key is redacted like a setting: endpoints that reject a key often repeat it.
     pub fn open(
         &self,
         lookup: &dyn Fn(&str) -> Option<String>,
@@ -67,19 +68,19 @@ impl ModelConfig {
         }
         let mut endpoint = Endpoint::new(self.dialect, self.name.clone());
         if let Some(url) = &self.url {
-            endpoint.url = filled("url", url, lookup)?;
+            endpoint.url = resolve("url", url, lookup)?;
         }
-        if let Some(Written(key)) = &self.key {
-            let secret = filled("key", key, lookup)?;
-            if !key.contains(&format!("${{{SETTING}")) {
-                let hidden = settings.also_hide("model-key", &secret);
+        if let Some(SecretTemplate(key)) = &self.key {
+            let secret = resolve("key", key, lookup)?;
+            if !key.contains(&format!("${{{SETTING_PREFIX}")) {
+                let hidden = settings.redact_also("model-key", &secret);
                 hidden.map_err(|fault| fault.to_string())?;
             }
-            endpoint.key = Some(Key::new(secret));
+            endpoint.key = Some(ApiKey::new(secret));
         }
         if let Some(timeout) = self.timeout {
             endpoint.timeout = timeout;
-            endpoint.silence = endpoint.silence.min(timeout);
+            endpoint.idle_timeout = endpoint.idle_timeout.min(timeout);
         }
         endpoint.temperature = self.temperature;
         endpoint.redact = redact.clone();
@@ -92,13 +93,13 @@ impl ModelConfig {
 }
 
 impl Config {
-    /// The program's own model, or the one that is configured.
+    /// The program's own model, or the configured one.
     pub(crate) fn open_model(
         &self,
         lookup: &dyn Fn(&str) -> Option<String>,
         settings: &Settings,
     ) -> Result<Option<Arc<dyn Model>>, String> {
-        match (&self.own_model, &self.model) {
+        match (&self.custom_model, &self.model) {
             (Some(own), _) => Ok(Some(Arc::clone(own))),
             (None, Some(model)) => model.open(lookup, settings).map(Some),
             (None, None) => Ok(None),
@@ -106,13 +107,13 @@ impl Config {
     }
 }
 
-/// The one place where what is written of a model becomes what it stands for.
-fn filled(
+/// The only place where variables in a model's fields are resolved.
+fn resolve(
     field: &str,
     text: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Result<String, String> {
-    expand(text, lookup).map_err(|Unset(name)| {
-        format!("`model.{field}` wants {name}, which is not set; set it or write something else")
+    expand(text, lookup).map_err(|UnsetVariable(name)| {
+        format!("`model.{field}` uses {name}, which is not set; set it or change the field")
     })
 }

@@ -1,26 +1,27 @@
-//! The token file: who may call over HTTP, a line for each.
+//! The token file: who may call over HTTP, one caller per line.
 
 use super::read_bounded;
 use std::path::Path;
-use tramline_mcp::server::Named;
+use tramline_mcp::server::NamedToken;
 
-/// Larger files are refused.
+/// The largest token file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Longer names are refused, in characters: they stand in journals.
+/// The longest caller name, in characters: names are written to journals.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Behind a token, marks it as one that answers what the operator demands.
+/// Marks a token whose caller may answer operator approvals.
 const APPROVER: &str = "approver";
 
-/// Reads lines of `name=token` or `name=token approver`; empty lines and those that begin with `#` say nothing.
-pub fn read(path: &Path) -> Result<Vec<Named>, String> {
+/// Reads lines of `name=token` or `name=token approver`; ignores empty lines and lines that start
+/// with `#`.
+pub fn read(path: &Path) -> Result<Vec<NamedToken>, String> {
     let bytes = read_bounded(path, FILE_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{} is not text", path.display()))?;
     parse(&text).map_err(|(line, says)| format!("{}:{line}: {says}", path.display()))
 }
 
-fn parse(text: &str) -> Result<Vec<Named>, (usize, &'static str)> {
-    let mut all: Vec<Named> = Vec::new();
+fn parse(text: &str) -> Result<Vec<NamedToken>, (usize, &'static str)> {
+    let mut all: Vec<NamedToken> = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -35,7 +36,7 @@ fn parse(text: &str) -> Result<Vec<Named>, (usize, &'static str)> {
         };
         if mark.is_some_and(|mark| mark != APPROVER) {
             return Err(wrong(
-                "behind a token stands nothing or `approver`; a token has no spaces",
+                "only `approver` may follow a token; a token has no spaces",
             ));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '@');
@@ -46,21 +47,19 @@ fn parse(text: &str) -> Result<Vec<Named>, (usize, &'static str)> {
             return Err(wrong("the token is empty"));
         }
         if all.iter().any(|known| known.name == name) {
-            return Err(wrong("this name stands here twice"));
+            return Err(wrong("duplicate name"));
         }
         if all.iter().any(|known| known.token == token) {
-            return Err(wrong(
-                "this token stands here twice: each is one caller's alone",
-            ));
+            return Err(wrong("duplicate token; each caller needs its own"));
         }
-        all.push(Named {
+        all.push(NamedToken {
             name: name.into(),
             token: token.to_owned(),
             approver: mark.is_some(),
         });
     }
     if all.is_empty() {
-        return Err((1, "there is no name=token in it"));
+        return Err((1, "the file has no name=token line"));
     }
     Ok(all)
 }

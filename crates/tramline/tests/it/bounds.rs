@@ -1,9 +1,9 @@
-//! What could take for ever or fill the disk ends, with the real program.
+//! What could run forever or fill the disk ends, with the real program.
 
 use crate::support::Tramline;
 use std::fmt::Write;
 
-/// Definitions that each apply the next ten times: ten to the power of twelve checks.
+/// Definitions that each apply the next one ten times: 10^12 checks.
 fn ladder() -> String {
     let mut definitions = String::new();
     for level in 0..12 {

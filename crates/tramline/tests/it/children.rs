@@ -1,41 +1,42 @@
-//! Commands as child processes, over a graph that calls the unruly server.
+//! Commands as child processes, with a graph that calls the unruly server.
 
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-use tramline_unruly::processes::{self, MARK, all_gone, until};
+use tramline_unruly::processes::{self, MARK, wait_until, wait_until_gone};
 use tramline_unruly::program;
 
-/// More than anything here should take on a busy machine.
+/// Longer than anything here takes on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 /// A data directory, a document with one graph, and a log of the calls that arrived.
-pub(crate) struct Yard {
+pub(crate) struct UnrulyProject {
     dir: TempDir,
     pub(crate) mark: String,
 }
 
-/// How a command ended and what it said.
+/// How a command ended and what it printed.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutcome {
     pub(crate) exit: i32,
     pub(crate) json: Value,
 }
 
-/// A command that is under way; killed if the test ends before it does.
-pub(crate) struct Running(Option<Child>);
+/// A running command; killed if the test ends first.
+pub(crate) struct RunningCommand(Option<Child>);
 
-impl Yard {
-    /// A yard with a graph of these nodes between `entry` and `exit`, the first of which follow
-    /// the entry. The server `u` behaves unless asked; `v` is started with arguments of its own.
+impl UnrulyProject {
+    /// A yard with a graph of these nodes between `entry` and `exit`; the entry leads to the first
+    /// of them. The server `u` behaves unless asked otherwise; `v` is started with its own
+    /// arguments.
     pub(crate) fn new(first: &Value, nodes: &[Value], arguments_of_v: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mark = processes::mark();
         let server = |arguments: &[&str]| {
             json!({
-                "command": program::unruly().unwrap(),
+                "command": program::test_server().unwrap(),
                 "args": arguments,
                 "env": {MARK: mark, "UNRULY_LOG": dir.path().join("calls.log")},
             })
@@ -68,7 +69,7 @@ impl Yard {
         yard
     }
 
-    /// The document, which is JSON and so YAML too.
+    /// The document, in JSON, which is also YAML.
     pub(crate) fn document(&self) -> PathBuf {
         self.dir.path().join("yard.yaml")
     }
@@ -87,12 +88,12 @@ impl Yard {
     }
 
     /// Starts a command.
-    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+    pub(crate) fn start(&self, arguments: &[&str]) -> RunningCommand {
         let child = self.command(arguments).arg("--json").spawn().unwrap();
-        Running(Some(child))
+        RunningCommand(Some(child))
     }
 
-    /// Starts the MCP server, to be spoken to over its streams.
+    /// Starts the MCP server, with its streams as pipes.
     pub(crate) fn serve(&self) -> Child {
         self.command(&["serve", "yard.yaml"])
             .stdin(Stdio::piped())
@@ -101,29 +102,29 @@ impl Yard {
     }
 
     /// Runs a command to its end.
-    pub(crate) fn say(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn say(&self, arguments: &[&str]) -> CommandOutcome {
         self.start(arguments).ended()
     }
 
     /// Runs the graph to its end.
-    pub(crate) fn go(&self) -> Said {
+    pub(crate) fn go(&self) -> CommandOutcome {
         self.say(&["run", "yard.yaml", "go"])
     }
 
-    /// Whatever came before: the next run works, and afterwards no child is left.
+    /// Whatever came before: the next run works, and no child is left afterwards.
     pub(crate) fn is_sound(&self) {
         let said = self.say(&["run", "yard.yaml", "sound"]);
         assert_eq!(
             (said.exit, &said.json["result"]),
             (0, &json!({"all": "well"}))
         );
-        all_gone(&self.mark, SOON).unwrap();
+        wait_until_gone(&self.mark, SOON).unwrap();
     }
 
     /// The lines that the server has logged.
     pub(crate) fn log(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.dir.path().join("calls.log")).unwrap_or_default();
-        // The last line may still be on its way.
+        // The last line may be incomplete.
         text.lines()
             .filter_map(|line| serde_json::from_str(line).ok())
             .collect()
@@ -135,16 +136,16 @@ impl Yard {
         self.log().iter().filter_map(node).collect()
     }
 
-    /// Waits until the server has logged so many lines.
+    /// Waits until the server has logged this many lines.
     pub(crate) fn until_logged(&self, lines: usize) {
-        until(SOON, || self.log().len() >= lines)
+        wait_until(SOON, || self.log().len() >= lines)
             .unwrap_or_else(|late| panic!("{lines} calls: {late}, came {:?}", self.log()));
     }
 
-    /// The only run, once it is there.
+    /// The only run, once it exists.
     pub(crate) fn run_id(&self) -> String {
         let mut found = None;
-        until(SOON, || {
+        wait_until(SOON, || {
             let said = self.say(&["runs"]);
             assert_eq!(said.exit, 0, "{said:?}");
             found = said.json["runs"][0]["run_id"].as_str().map(str::to_owned);
@@ -154,17 +155,17 @@ impl Yard {
         found.unwrap()
     }
 
-    /// The run as `runs show` tells it.
+    /// The run as `runs show` prints it.
     pub(crate) fn shown(&self, run: &str) -> Value {
         let said = self.say(&["runs", "show", run]);
         assert_eq!(said.exit, 0, "{said:?}");
         said.json
     }
 
-    /// Waits until the run as it is shown holds something.
+    /// Waits until the run as printed contains something.
     pub(crate) fn until_shown<T>(&self, run: &str, see: impl Fn(&Value) -> Option<T>) -> T {
         let mut seen = None;
-        until(SOON, || {
+        wait_until(SOON, || {
             seen = see(&self.shown(run));
             seen.is_some()
         })
@@ -173,19 +174,19 @@ impl Yard {
     }
 }
 
-impl Running {
+impl RunningCommand {
     /// The process's id.
     pub(crate) fn id(&self) -> u32 {
         self.0.as_ref().unwrap().id()
     }
 
     /// Waits for its end.
-    pub(crate) fn ended(mut self) -> Said {
+    pub(crate) fn ended(mut self) -> CommandOutcome {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         said(&output)
     }
 
-    /// Kills it without a word.
+    /// Kills it without warning.
     pub(crate) fn kill(mut self) {
         let mut child = self.0.take().unwrap();
         child.kill().unwrap();
@@ -193,7 +194,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill();
@@ -202,10 +203,10 @@ impl Drop for Running {
     }
 }
 
-fn said(output: &Output) -> Said {
+fn said(output: &Output) -> CommandOutcome {
     let text = String::from_utf8_lossy(&output.stdout);
     let json = serde_json::from_str(text.trim()).unwrap_or_else(|_| panic!("{output:?}"));
-    Said {
+    CommandOutcome {
         exit: output.status.code().unwrap(),
         json,
     }
@@ -216,7 +217,7 @@ pub(crate) fn call(id: &str, tool: &str, args: Value) -> Value {
     json!({"id": id, "type": "mcp", "server": "u", "tool": tool, "args": args, "next": "exit"})
 }
 
-/// The same with more or other fields.
+/// The same with additional or other fields.
 pub(crate) fn with(mut node: Value, fields: Value) -> Value {
     let (Value::Object(node), Value::Object(fields)) = (&mut node, fields) else {
         panic!("a node and its fields are objects");

@@ -1,6 +1,6 @@
-//! The verbs that run graphs and tell of runs: what they print, and how they end.
+//! The verbs that run graphs and show runs: their output and exit codes.
 
-mod looking;
+mod read_only_verbs;
 
 use crate::support::Tramline;
 use std::io::{BufRead, BufReader, Read};
@@ -98,7 +98,7 @@ fn inputs_come_as_words_json_a_file_or_stdin() {
 fn bad_input_ends_with_two_and_says_what_to_do() {
     let tramline = Tramline::new();
     for (words, says) in [
-        (vec!["run", "nowhere.yaml"], "nowhere.yaml cannot be read"),
+        (vec!["run", "nowhere.yaml"], "cannot read nowhere.yaml"),
         (vec!["run", "examples"], "is a directory"),
         (vec!["run", FILES], "name one of count_files, sum_sizes"),
         (
@@ -127,12 +127,12 @@ fn bad_input_ends_with_two_and_says_what_to_do() {
         ),
         (vec!["runs", "show", "../x"], "is not a run id"),
         (vec!["runs", "rm"], "name runs"),
-        (vec!["explain", "T9999"], "there is no code T9999"),
+        (vec!["explain", "T9999"], "unknown code T9999"),
         (
             vec!["serve", FILES, "--http", "0.0.0.0:0"],
             "TRAMLINE_TOKEN",
         ),
-        (vec!["serve", FILES, FILES], "two graphs are called"),
+        (vec!["serve", FILES, FILES], "two graphs are named"),
     ] {
         let done = tramline.run(&words);
         assert_eq!(done.code(), 2, "{words:?} {}", done.err());
@@ -175,7 +175,7 @@ fn an_approval_pauses_and_an_answer_goes_on() {
     let done = tramline.run(&["runs", "resume", &run, "--json"]);
     assert_eq!(done.code(), 0, "{} {}", done.out(), done.err());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\n");
-    // The same with a no.
+    // The same with a rejection.
     let refused = tramline.run(&all);
     let waiting = refused
         .json()

@@ -1,7 +1,7 @@
-//! Bare HTTP and bare lines against `tramline serve`, for what no library's client would do.
+//! Raw HTTP and raw lines against `tramline serve`, for requests that no client library sends.
 
-use crate::served::{Http, Talk, serve};
 use crate::support::root;
+use crate::test_servers::{Http, StdioClient, serve};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const TRAMLINE: &str = env!("CARGO_BIN_EXE_tramline");
-/// What is waited for comes within this, on however busy a machine.
+/// Everything that is waited for arrives within this, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The examples.
@@ -50,7 +50,7 @@ fn post(server: &Http, headers: &[(&str, &str)]) -> u16 {
     stream
         .write_all(format!("{request}\r\n{body}").as_bytes())
         .unwrap();
-    // The first line says it; a stream of events may stay open.
+    // The first line has the status; an event stream may stay open.
     let mut line = [0; 12];
     stream.read_exact(&mut line).unwrap();
     let line = String::from_utf8_lossy(&line).into_owned();
@@ -95,7 +95,7 @@ fn a_killed_servers_run_is_listed_and_answered_afterwards() {
     let data = tempfile::tempdir().unwrap();
     let mut command = serve(&examples(), data.path());
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut client = Talk::start(piped.spawn().unwrap());
+    let mut client = StdioClient::start(piped.spawn().unwrap());
     let arguments = json!({"path": "target/never-written.txt", "text": "x"});
     let answer = client.call("write_note", &arguments);
     client.kill();

@@ -1,10 +1,10 @@
 //! The protocol's own conformance suite against `tramline serve --http`, at both revisions.
 //!
-//! Its fixtures are graphs, in `tests/conformance`. What is not served stands beside them in
-//! `expected-failures.yaml`, each with its reason. The suite judges what a revision requires; here
-//! the rest of what it runs is held to the same file, and entries that excuse nothing are refused.
+//! Its fixtures are graphs, in `tests/conformance`. Features that are not served are listed in
+//! `expected-failures.yaml`, each with a reason. The suite only fails on what a revision requires;
+//! here its other checks must match the same file too, and entries that excuse nothing are rejected.
 
-use crate::served::{Http, installed, node, serve};
+use crate::test_servers::{Http, installed, node, serve};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -36,10 +36,10 @@ fn expected() -> BTreeSet<String> {
         .collect()
 }
 
-/// Each scenario's checks: whether each that was made passed.
+/// Each scenario's checks, with whether each passed.
 type Results = BTreeMap<String, BTreeMap<String, bool>>;
 
-/// Reads what the suite has written, a folder for each scenario.
+/// Reads the suite's results, one folder for each scenario.
 fn results(folder: &Path) -> Results {
     let mut results = Results::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -54,7 +54,7 @@ fn results(folder: &Path) -> Results {
         for check in checks {
             let good = match check["status"].as_str().unwrap() {
                 "SUCCESS" => true,
-                // A warning is something that should be and is not.
+                // A warning is a recommendation that is not met.
                 "FAILURE" | "WARNING" => false,
                 "SKIPPED" | "INFO" => continue,
                 other => panic!("{other}: {check}"),
@@ -66,7 +66,7 @@ fn results(folder: &Path) -> Results {
     results
 }
 
-/// The documents, served over HTTP from a folder of their own: one of them is edited meanwhile.
+/// The documents, served over HTTP from a separate folder: one of them is edited meanwhile.
 fn start(folder: &Path) -> Http {
     let documents = ["tools", "inputs", "tasks", "changing"].map(|name| {
         let name = PathBuf::from(name).with_extension("yaml");
@@ -75,11 +75,11 @@ fn start(folder: &Path) -> Http {
     });
     let mut command = serve(&documents, &folder.join("data"));
     command.arg("--allow-shell").current_dir(folder);
-    command.env("TRAMLINE_UNRULY", program::unruly().unwrap());
+    command.env("TRAMLINE_UNRULY", program::test_server().unwrap());
     Http::start(command)
 }
 
-/// Runs the suite and prints what it counted.
+/// Runs the suite and prints its summary.
 fn run(node: &Path, suite: &Path, revision: &str) -> Results {
     let served = tempfile::tempdir().unwrap();
     let server = start(served.path());

@@ -1,7 +1,7 @@
-//! Control over MCP as an agent has it, with the server started anew between every two calls.
+//! The control tools over MCP, with the server restarted between every two calls.
 
-use crate::served::{Http, Talk, serve};
 use crate::support::Tramline;
+use crate::test_servers::{Http, StdioClient, serve};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,27 +12,27 @@ use std::time::Duration;
 mod commands;
 mod learning;
 mod many;
-mod places;
+mod racing_answers;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A data directory with servers beside it, and how a server over it is reached.
-pub(super) struct Desk {
+/// A data directory with servers next to it, and how a server on it is reached.
+pub(super) struct ControlProject {
     pub(super) place: Tramline,
-    pub(super) over: Over,
+    pub(super) over: TestTransport,
     pub(super) flags: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum TestTransport {
     Stdio,
     Http,
 }
 
-impl Desk {
-    pub(super) fn new(over: Over) -> Self {
+impl ControlProject {
+    pub(super) fn new(over: TestTransport) -> Self {
         let place = Tramline::new();
-        let unruly = tramline_unruly::program::unruly().unwrap();
+        let unruly = tramline_unruly::program::test_server().unwrap();
         let servers = json!({"mcpServers": {"u": {"command": unruly}}});
         std::fs::write(place.data.path().join("mcp.json"), servers.to_string()).unwrap();
         Self {
@@ -55,11 +55,11 @@ impl Desk {
         command
     }
 
-    /// Calls a tool of a server that is started for this call, and ended after it.
+    /// Calls a tool of a server that is started for this call and ended after it.
     pub(super) fn call(&self, tool: &str, arguments: Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
         match self.over {
-            Over::Stdio => {
+            TestTransport::Stdio => {
                 let child = self
                     .command()
                     .stdin(Stdio::piped())
@@ -67,17 +67,17 @@ impl Desk {
                     .stderr(Stdio::null())
                     .spawn()
                     .unwrap();
-                let mut talk = Talk::start(child);
+                let mut talk = StdioClient::start(child);
                 let result = talk.call(tool, &params["arguments"]);
                 talk.close();
                 result["structuredContent"].clone()
             }
-            Over::Http => post(&Http::start(self.command()), &params, None),
+            TestTransport::Http => post(&Http::start(self.command()), &params, None),
         }
     }
 }
 
-/// Calls a tool over HTTP as clients of the newest revision do: one request, no session.
+/// Calls a tool over HTTP like clients of the newest revision: one request, no session.
 pub(crate) fn post(server: &Http, params: &Value, token: Option<&str>) -> Value {
     let mut params = params.clone();
     params["_meta"] = json!({
@@ -124,7 +124,7 @@ pub(super) fn two() -> Value {
     ])
 }
 
-/// What is the same in every transcript: ids and times taken out.
+/// Removes ids and times, so that transcripts can be compared.
 fn plain(mut reply: Value) -> Value {
     fn clean(value: &mut Value) {
         match value {
@@ -145,8 +145,8 @@ fn plain(mut reply: Value) -> Value {
     reply
 }
 
-/// Validation after each layer, tasks added in between, to the end.
-fn discovery(desk: &Desk) -> Vec<Value> {
+/// Validation after each layer, with tasks added in between, to the end.
+fn discovery(desk: &ControlProject) -> Vec<Value> {
     let first = desk.call("execute_dag", layered(two()));
     let id = &first["workflow_id"];
     let parser = json!([{"id": "task-xml-parser", "tool": "u:echo", "arguments": {"file": "$OUTPUT[task-1].files[0]"}}]);
@@ -160,8 +160,8 @@ fn discovery(desk: &Desk) -> Vec<Value> {
     vec![first, replanned, done]
 }
 
-/// An abort after the first layer, and what comes after it.
-fn ending(desk: &Desk) -> Vec<Value> {
+/// An abort after the first layer, and what follows.
+fn ending(desk: &ControlProject) -> Vec<Value> {
     let first = desk.call("execute_dag", layered(two()));
     let id = &first["workflow_id"];
     let aborted = desk.call(
@@ -173,8 +173,8 @@ fn ending(desk: &Desk) -> Vec<Value> {
     vec![first, aborted, late]
 }
 
-/// A gate that is refused, and one that is passed.
-fn gates(desk: &Desk) -> Vec<Value> {
+/// A gate that is rejected, and one that is approved.
+fn gates(desk: &ControlProject) -> Vec<Value> {
     let mut said = Vec::new();
     for approved in [true, false] {
         let tasks = json!([
@@ -200,8 +200,8 @@ fn gates(desk: &Desk) -> Vec<Value> {
 #[test]
 fn transcripts_are_the_same_over_every_transport_and_across_restarts() {
     for script in [discovery, ending, gates] {
-        let both = [Over::Stdio, Over::Http].map(|over| {
-            let said = script(&Desk::new(over));
+        let both = [TestTransport::Stdio, TestTransport::Http].map(|over| {
+            let said = script(&ControlProject::new(over));
             said.into_iter().map(plain).collect::<Vec<_>>()
         });
         assert_eq!(both[0], both[1]);
@@ -210,7 +210,7 @@ fn transcripts_are_the_same_over_every_transport_and_across_restarts() {
 
 #[test]
 fn the_patterns_of_the_guide_give_what_they_promise() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     let said = discovery(&desk);
     assert_eq!(said[0]["status"], "layer_complete");
     assert_eq!(said[0]["layer_results"][0]["task_id"], "task-1");
@@ -246,7 +246,7 @@ fn the_patterns_of_the_guide_give_what_they_promise() {
 
 #[test]
 fn an_expired_workflow_is_not_found_and_says_so() {
-    let mut desk = Desk::new(Over::Stdio);
+    let mut desk = ControlProject::new(TestTransport::Stdio);
     let config = desk.file("tramline.yaml");
     std::fs::write(&config, "control: { ttl: 50ms }\n").unwrap();
     desk.flags = vec!["--config".into(), config.display().to_string()];
@@ -267,7 +267,7 @@ fn an_expired_workflow_is_not_found_and_says_so() {
 
 #[test]
 fn policy_of_the_configuration_holds_for_every_caller() {
-    let mut desk = Desk::new(Over::Http);
+    let mut desk = ControlProject::new(TestTransport::Http);
     let config = desk.file("tramline.yaml");
     std::fs::write(
         &config,
@@ -303,7 +303,7 @@ fn policy_of_the_configuration_holds_for_every_caller() {
 
 #[test]
 fn callers_with_names_see_their_own_workflows_only() {
-    let mut desk = Desk::new(Over::Http);
+    let mut desk = ControlProject::new(TestTransport::Http);
     let tokens = desk.file("tokens");
     std::fs::write(&tokens, "# callers\nann=first\nbob=second\n").unwrap();
     desk.flags = vec!["--token-file".into(), tokens.display().to_string()];
@@ -320,7 +320,7 @@ fn callers_with_names_see_their_own_workflows_only() {
 
 #[test]
 fn a_layer_that_was_cut_off_is_finished_by_the_next_server() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     let tasks = json!([
         {"id": "slow", "tool": "u:sleep", "arguments": {"ms": 1500}},
         {"id": "after", "tool": "u:echo", "depends_on": ["slow"]}
@@ -332,7 +332,7 @@ fn a_layer_that_was_cut_off_is_finished_by_the_next_server() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut talk = Talk::start(child);
+    let mut talk = StdioClient::start(child);
     talk.send_call("execute_dag", &layered(tasks));
     let id = loop {
         let listed = desk.place.run(&["runs", "--json"]).out();

@@ -1,4 +1,4 @@
-//! Every format through the command line: read, drawn, written as another, run.
+//! Every format through the command line: read, drawn, converted, run.
 
 use crate::support::Tramline;
 use tramline::core::Value;
@@ -18,14 +18,14 @@ fn every_format_is_checked_and_run() {
         retail,
     ]);
     assert_eq!(checked.code(), 0, "{}", checked.err());
-    assert!(checked.err().contains("4 documents sound"));
+    assert!(checked.err().contains("4 documents valid"));
     let done = tramline.run(&["run", CHOICE, "directory=examples/data", "--json"]);
     assert_eq!(done.text("status"), "completed", "{}", done.err());
     let data = tramline.data.path().join("unknown.json");
     std::fs::write(&data, "{\"a\": 1}").unwrap();
     let unknown = tramline.run(&["check", data.to_str().unwrap()]);
     assert_eq!(unknown.code(), 2);
-    let words = "nothing tells what kind of workflow this is";
+    let words = "cannot tell which format this document is in";
     assert!(unknown.err().contains(words), "{}", unknown.err());
 }
 
@@ -99,7 +99,7 @@ fn what_is_lost_is_said_beside_the_text_and_in_json() {
     let done = tramline.run(&["convert", "examples/graphs/loop.yaml", "--to", "dag"]);
     assert_eq!(done.code(), 0);
     assert!(done.json().get("tasks").is_some());
-    let words = "not carried over: the way back from `add` to `more`";
+    let words = "lost in conversion: the edge back from `add` to `more`";
     assert!(done.err().contains(words), "{}", done.err());
     let json = tramline.run(&[
         "convert",
@@ -113,12 +113,12 @@ fn what_is_lost_is_said_beside_the_text_and_in_json() {
     let wanted = [
         "`minimum` of the input `n`",
         "`maximum` of the input `n`",
-        "the schema of the result",
+        "the output schema",
     ];
     assert_eq!(lost, Value::array(wanted.map(Value::from)));
 }
 
-/// Runs a document, and gives how the run ended without the run's own name.
+/// Runs a document; returns the outcome without the run's id.
 fn outcome(tramline: &Tramline, path: &str, words: &[&str]) -> Value {
     let done = tramline.run(&[&["run", path], words, &["--json"]].concat());
     let json = done.json();

@@ -1,18 +1,18 @@
 //! Debugging from the command line: the prompt, halts, time travel, forks, replays, comparisons.
 
-use crate::support::{Done, Tramline};
+use crate::support::{CommandResult, Tramline};
 use std::io::Write;
 use std::process::Stdio;
 use tramline::core::Value;
 
-mod past;
+mod finished_runs;
 
 const FILES: &str = "examples/graphs/file_utils.yaml";
 const LOOP: &str = "examples/graphs/loop.yaml";
 const APPROVAL: &str = "examples/graphs/approval.yaml";
 const COUNT: [&str; 3] = [FILES, "count_files", "directory=examples/data"];
 
-/// Turns round and round, with time in between.
+/// Loops, with pauses in between.
 const ENDLESS: &str = "version: '1.0'
 server: {name: s, version: '1'}
 tools:
@@ -27,19 +27,19 @@ tools:
 ";
 
 /// Runs a command with these lines piped in.
-fn piped(tramline: &Tramline, words: &[&str], lines: &str) -> Done {
+fn piped(tramline: &Tramline, words: &[&str], lines: &str) -> CommandResult {
     let mut command = tramline.command(words);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // The command may end before it has read them all.
+    // The command may end before it has read all of them.
     let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
-    Done(child.wait_with_output().unwrap())
+    CommandResult(child.wait_with_output().unwrap())
 }
 
-fn debug(tramline: &Tramline, more: &[&str], lines: &str) -> Done {
+fn debug(tramline: &Tramline, more: &[&str], lines: &str) -> CommandResult {
     let words: Vec<_> = ["debug"]
         .iter()
         .chain(&COUNT)
@@ -56,8 +56,8 @@ fn newest(tramline: &Tramline) -> String {
     row.get("run_id").unwrap().as_str().unwrap().to_owned()
 }
 
-/// The lines of JSON that were printed.
-fn lines(done: &Done) -> Vec<Value> {
+/// The printed JSON lines.
+fn lines(done: &CommandResult) -> Vec<Value> {
     let out = done.out();
     out.lines()
         .map(|line| Value::from_json(line).unwrap())
@@ -76,7 +76,7 @@ fn without_commands_it_halts_and_says_how_to_go_on() {
     assert_eq!(done.code(), 4, "{}", done.err());
     let run = newest(&tramline);
     for says in [
-        "halted before entry (step)".to_owned(),
+        "paused before entry (step)".to_owned(),
         format!("tramline debug --run {run}"),
         format!("tramline runs step {run}"),
         format!("tramline runs continue {run}"),
@@ -97,7 +97,7 @@ fn a_piped_prompt_steps_prints_and_gives_outputs() {
     let done = debug(&tramline, &[], script);
     assert_eq!(done.code(), 0, "{}", done.err());
     for says in [
-        "halted before entry (step)",
+        "paused before entry (step)",
         "entry  {\"directory\":\"examples/data\"}",
         "\n3\n",
         "\"examples/data\"",
@@ -109,7 +109,7 @@ fn a_piped_prompt_steps_prints_and_gives_outputs() {
         assert!(done.out().contains(says), "{says}: {}", done.out());
     }
     assert!(
-        done.err().contains("halted before exit (breakpoint)"),
+        done.err().contains("paused before exit (breakpoint)"),
         "{}",
         done.err()
     );
@@ -133,7 +133,7 @@ fn conditions_are_jsonata_or_rules_and_breakpoints_come_and_go() {
     let done = piped(&tramline, &words, "p $nodeExecutions('more')\n");
     let told = lines(&done);
     assert_eq!(halted_at(&told[0]), "add");
-    // The graph itself never looks back at this node.
+    // The graph itself never uses the output of this node again.
     assert_eq!(
         told[1].get("value").unwrap().to_json(),
         r#"["add","add","add","add"]"#
@@ -151,7 +151,7 @@ fn a_script_ends_where_it_cannot_be_followed() {
         ("stpe", "did you mean `step`?"),
         ("delete list", "no breakpoint at `list`"),
         ("break nowhere", "no node `nowhere`"),
-        ("yes", "nothing waits that takes this answer"),
+        ("yes", "no open question accepts this answer"),
     ] {
         let done = debug(&tramline, &[], &format!("{line}\ncontinue\n"));
         assert_eq!(done.code(), 2, "{line}: {}", done.err());
@@ -178,7 +178,7 @@ fn a_run_is_left_taken_up_again_and_stopped() {
     assert_eq!(again.code(), 1, "{}", again.err());
     assert_eq!(again.out(), "count\nexit\n");
     assert!(
-        again.err().contains("halted before exit"),
+        again.err().contains("paused before exit"),
         "{}",
         again.err()
     );
@@ -207,7 +207,7 @@ fn approvals_are_answered_at_the_prompt() {
     let unanswered = piped(&tramline, &words, "continue\n");
     assert_eq!(unanswered.code(), 2, "{}", unanswered.err());
     assert!(
-        unanswered.err().contains("answer with yes, no"),
+        unanswered.err().contains("use yes, no"),
         "{}",
         unanswered.err()
     );
@@ -275,7 +275,7 @@ fn a_run_that_another_process_drives_is_halted_and_freed_from_here() {
             break row.get("run_id").unwrap().as_str().unwrap().to_owned();
         }
     };
-    // It is driven elsewhere: its events are followed, and it halts there.
+    // Another process drives it: its events are followed, and it halts there.
     let done = piped(
         &tramline,
         &["debug", "--run", &run],
@@ -283,7 +283,7 @@ fn a_run_that_another_process_drives_is_halted_and_freed_from_here() {
     );
     assert_eq!(done.code(), 4, "{} {}", done.out(), done.err());
     assert_eq!(done.out(), "true\n", "{}", done.err());
-    let paused = Done(child.wait_with_output().unwrap());
+    let paused = CommandResult(child.wait_with_output().unwrap());
     assert_eq!(paused.text("status"), "paused", "{}", paused.err());
     assert_eq!(tramline.run(&["runs", "abort", &run]).code(), 0);
 }

@@ -1,25 +1,25 @@
-//! Servers that people use, behind graphs: each test does something real through one and reads it
-//! back, by `tramline run` or through `tramline serve`.
+//! Widely used servers behind graphs: each test does something real through one and reads it back,
+//! with `tramline run` or through `tramline serve`.
 
-use crate::served::{Talk, installed, serve};
 use crate::support::root;
+use crate::test_servers::{StdioClient, installed, serve};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use tramline_unruly::processes::until;
+use tramline_unruly::processes::wait_until;
 
-/// More than anything here should take on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Documents beside these tests, and a folder to work in.
-struct Place {
+/// The documents next to these tests, and a working folder.
+struct DownstreamProject {
     folder: tempfile::TempDir,
     env: Vec<(&'static str, PathBuf)>,
 }
 
-impl Place {
+impl DownstreamProject {
     fn new() -> Self {
         let place = Self {
             folder: tempfile::tempdir().unwrap(),
@@ -29,7 +29,7 @@ impl Place {
         place
     }
 
-    /// With what the document takes from the environment, beside `FOLDER`.
+    /// The variables that the document uses, in addition to `FOLDER`.
     fn with(mut self, name: &'static str, value: impl Into<PathBuf>) -> Self {
         self.env.push((name, value.into()));
         self
@@ -55,7 +55,7 @@ impl Place {
             .envs(self.env.iter().map(|(name, value)| (name, value)))
     }
 
-    /// Runs a graph to its end and gives its result.
+    /// Runs a graph to its end and returns its result.
     fn run(&self, document: &Path, tool: &str, input: &Value) -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tramline"));
         command
@@ -73,11 +73,11 @@ impl Place {
     }
 
     /// A client of a server of a document.
-    fn serve(&self, document: &Path) -> Talk {
+    fn serve(&self, document: &Path) -> StdioClient {
         let mut command = serve(&[document.to_owned()], &self.data());
         self.prepare(&mut command);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        Talk::start(piped.stderr(Stdio::null()).spawn().unwrap())
+        StdioClient::start(piped.stderr(Stdio::null()).spawn().unwrap())
     }
 }
 
@@ -86,7 +86,7 @@ fn document(name: &str) -> PathBuf {
     folder.join(name).with_extension("yaml")
 }
 
-/// What a served tool gave.
+/// The result of a served tool.
 fn given(result: &Value) -> &Value {
     assert_eq!(result["isError"], false, "{result}");
     &result["structuredContent"]
@@ -97,7 +97,7 @@ fn a_commit_is_made_and_read_back() {
     let Some(program) = installed("venv/bin/mcp-server-git") else {
         return;
     };
-    let place = Place::new().with("GIT_SERVER", program);
+    let place = DownstreamProject::new().with("GIT_SERVER", program);
     let repository = place.path().join("repository");
     let git = |words: &[&str]| {
         let mut command = Command::new("git");
@@ -125,13 +125,13 @@ fn a_table_is_made_filled_and_read() {
     let Some(program) = installed("old-venv/bin/mcp-server-sqlite") else {
         return;
     };
-    let place = Place::new().with("SQLITE_SERVER", program);
+    let place = DownstreamProject::new().with("SQLITE_SERVER", program);
     let stops = json!(["Baixa", "Alfama", "Graça"]);
     let mut client = place.serve(&document("sqlite"));
     let filled = client.call("stops", &json!({"names": stops}));
     assert_eq!(given(&filled), &json!({"names": stops, "longest": 6}));
     client.close();
-    // The table is still there for another process.
+    // The table exists for another process too.
     let named = place.run(&document("sqlite"), "stop", &json!({"id": 2}));
     assert_eq!(named, json!({"name": "Alfama"}));
 }
@@ -141,7 +141,7 @@ fn files_are_written_listed_and_read() {
     let Some(program) = installed("node_modules/.bin/mcp-server-filesystem") else {
         return;
     };
-    let place = Place::new().with("FILESYSTEM_SERVER", program);
+    let place = DownstreamProject::new().with("FILESYSTEM_SERVER", program);
     let input = json!({"folder": place.path(), "names": ["a.txt", "b.txt"], "content": "seven"});
     let said = place.run(&document("filesystem"), "write_both", &input);
     assert_eq!(said, json!({"files": 2, "same": true}));
@@ -159,7 +159,7 @@ fn what_is_remembered_is_found_by_the_next_run() {
     let Some(program) = installed("node_modules/.bin/mcp-server-memory") else {
         return;
     };
-    let place = Place::new().with("MEMORY_SERVER", program);
+    let place = DownstreamProject::new().with("MEMORY_SERVER", program);
     place.run(
         &document("memory"),
         "remember",
@@ -176,7 +176,7 @@ fn a_time_is_told_in_two_places() {
     let Some(program) = installed("venv/bin/mcp-server-time") else {
         return;
     };
-    let place = Place::new().with("TIME_SERVER", program);
+    let place = DownstreamProject::new().with("TIME_SERVER", program);
     let input = json!({"time": "12:00", "from": "Asia/Tokyo", "to": "Asia/Kolkata"});
     let told = place.run(&document("time"), "convert", &input);
     assert_eq!(told, json!({"there": "08:30", "difference": "-3.5h"}));
@@ -199,7 +199,7 @@ impl Everything {
             .spawn()
             .unwrap();
         let server = Self(child);
-        until(SOON, || std::net::TcpStream::connect(address).is_ok()).unwrap();
+        wait_until(SOON, || std::net::TcpStream::connect(address).is_ok()).unwrap();
         (server, format!("http://{address}/mcp"))
     }
 }
@@ -217,7 +217,7 @@ fn everything_over_streamable_http() {
         return;
     };
     let (_server, url) = Everything::start(&program);
-    let place = Place::new().with("EVERYTHING_URL", url);
+    let place = DownstreamProject::new().with("EVERYTHING_URL", url);
     let mut client = place.serve(&document("everything"));
     let added = client.call("add", &json!({"a": 40, "b": 2}));
     assert_eq!(
@@ -233,9 +233,9 @@ fn everything_over_streamable_http() {
     client.close();
 }
 
-/// The folder of the documents that came with the design, and a place such as they expect: what is
-/// to be counted beside where they are run, and there the packages that `npx` is told to start.
-fn shared() -> Option<(PathBuf, Place)> {
+/// The folder of the documents that came with the design, and a folder as they expect it: the files
+/// to count next to the working directory, and in it the packages that `npx` starts.
+fn shared() -> Option<(PathBuf, DownstreamProject)> {
     let shared = std::env::var_os("TRAMLINE_SHARED");
     let shared = shared.map_or_else(|| root().join("../shared"), PathBuf::from);
     let folder = shared.join("data/mcpgraph");
@@ -246,10 +246,10 @@ fn shared() -> Option<(PathBuf, Place)> {
         return None;
     }
     let packages = installed("node_modules")?;
-    let place = Place::new();
+    let place = DownstreamProject::new();
     let here = place.here();
     std::os::unix::fs::symlink(packages, here.join("node_modules")).unwrap();
-    // What is not installed fails, and is not fetched.
+    // A missing package fails, and is not downloaded.
     std::fs::write(here.join(".npmrc"), "offline=true\n").unwrap();
     let place = place.with("HOME", here);
     let counting = place.path().join("mcpGraph/tests/counting");

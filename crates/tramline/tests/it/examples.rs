@@ -1,17 +1,19 @@
-//! Every example runs, gives what stands beside it, and gives the same after a crash anywhere.
+//! Every example runs, gives the expected result, and gives the same after a crash anywhere.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline::builtin::{Allowed, Builtin, SERVER};
-use tramline::companions;
+use tramline::builtin::{Builtin, BuiltinAccess, SERVER};
 use tramline::core::Value;
-use tramline::core::formats::{self, Format, Hint};
+use tramline::core::formats::{self, Format, ReadOptions};
 use tramline::core::graph::Graph;
 use tramline::core::ids::{Checkpoint, RunId};
 use tramline::core::journal::Outcome;
 use tramline::engine::seams::Callable;
 use tramline::engine::testing::{FakeTools, MemoryStore};
-use tramline::engine::{Ended, Engine, Fault, Options, Shelf, Start, Toolbox};
+use tramline::engine::{
+    DriveOutcome, Engine, EngineOptions, Fault, RunStart, ToolRouter, WorkflowMap,
+};
+use tramline::linked_documents;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -20,7 +22,7 @@ fn root() -> PathBuf {
         .unwrap()
 }
 
-struct Case {
+struct ExampleCase {
     name: String,
     graph: Arc<Graph>,
     /// What its nodes can call by name.
@@ -42,20 +44,20 @@ fn documents() -> Vec<PathBuf> {
 }
 
 /// Every line of every `*.expected.json`.
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ExampleCase> {
     let mut cases = Vec::new();
     for path in documents() {
         let file = path.file_name().unwrap().to_string_lossy();
         let (format, name) = Format::of_file(&file);
-        let hint = Hint {
+        let hint = ReadOptions {
             format,
             name,
-            ..Hint::default()
+            ..ReadOptions::default()
         };
         let mut document = formats::read(&std::fs::read(&path).unwrap(), hint)
             .unwrap_or_else(|flaws| panic!("{}: {flaws:#?}", path.display()))
             .document;
-        companions::read(&path, &mut document, hint.elsewhere).unwrap();
+        linked_documents::read(&path, &mut document, hint.known_servers).unwrap();
         assert_eq!(document.warnings, [], "{}", path.display());
         let beside = std::fs::read_to_string(path.with_extension("expected.json")).unwrap();
         let expected = Value::from_json(&beside).unwrap();
@@ -65,14 +67,14 @@ fn cases() -> Vec<Case> {
                 .workflows
                 .iter()
                 .find(|graph| graph.workflow.name == tool);
-            cases.push(Case {
+            cases.push(ExampleCase {
                 name: format!(
                     "{} {tool} {}",
                     path.file_name().unwrap().display(),
                     case.get("input").unwrap()
                 ),
                 graph: Arc::clone(graph.unwrap()),
-                document: [&*document.workflows, &*document.companions].concat(),
+                document: [&*document.workflows, &*document.linked_workflows].concat(),
                 input: case.get("input").unwrap().clone(),
                 expected: case.clone(),
             });
@@ -82,39 +84,39 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn engine(store: MemoryStore, case: &Case) -> Engine {
-    let allowed = Allowed {
+fn engine(store: MemoryStore, case: &ExampleCase) -> Engine {
+    let allowed = BuiltinAccess {
         roots: vec![root()],
-        ..Allowed::default()
+        ..BuiltinAccess::default()
     };
     let builtin = Arc::new(Builtin::new(allowed).unwrap());
-    let tools = Toolbox::new(Arc::new(FakeTools::new())).with(SERVER, builtin);
-    let shelf = Shelf::new(case.document.iter().map(|graph| Callable {
+    let tools = ToolRouter::new(Arc::new(FakeTools::new())).with(SERVER, builtin);
+    let shelf = WorkflowMap::new(case.document.iter().map(|graph| Callable {
         graph: Arc::clone(graph),
         origin: Value::Null,
     }));
     let (store, tools) = (Arc::new(store), Arc::new(tools));
-    Engine::with_workflows(store, tools, Arc::new(shelf), Options::default())
+    Engine::with_workflows(store, tools, Arc::new(shelf), EngineOptions::default())
 }
 
-/// Goes on with a run to its end, answering as the case says, until the process dies or it ends.
+/// Continues a run to its end, answering as the case says, until the process dies or the run ends.
 async fn to_the_end(
     engine: &Engine,
-    case: &Case,
+    case: &ExampleCase,
     known: Option<&RunId>,
 ) -> (Option<RunId>, Result<Option<Outcome>, Fault>) {
     let begun = match known {
         Some(run) => engine.resume(run).await,
         None => {
             engine
-                .start(Start::new(Arc::clone(&case.graph), case.input.clone()))
+                .start(RunStart::new(Arc::clone(&case.graph), case.input.clone()))
                 .await
         }
     };
     let mut handle = match begun {
         Ok(handle) => handle,
         Err(Fault::NotFound(_)) => return (None, Ok(None)),
-        Err(Fault::Over { run, .. }) => {
+        Err(Fault::Ended { run, .. }) => {
             let outcome = engine.load(&run).await.map(|loaded| loaded.run.outcome);
             return (Some(run), outcome);
         }
@@ -122,11 +124,11 @@ async fn to_the_end(
     };
     let run = handle.run.clone();
     loop {
-        let pauses = match handle.ended().await {
-            Ok(Ended::Finished(outcome)) => return (Some(run), Ok(Some(outcome))),
-            Ok(Ended::Stopped) => unreachable!("nobody stops it"),
+        let pauses = match handle.wait().await {
+            Ok(DriveOutcome::Finished(outcome)) => return (Some(run), Ok(Some(outcome))),
+            Ok(DriveOutcome::Stopped) => unreachable!("it is never stopped"),
             Err(fault) => return (Some(run), Err(fault)),
-            Ok(Ended::Paused(pauses)) => pauses,
+            Ok(DriveOutcome::Paused(pauses)) => pauses,
         };
         let yes = match case.expected.get("answer").and_then(Value::as_str) {
             None => return (Some(run), Ok(None)),
@@ -148,8 +150,8 @@ async fn to_the_end(
     }
 }
 
-/// What a case expects, said of an outcome.
-fn check(case: &Case, outcome: Option<&Outcome>) {
+/// Compares an outcome with the expectation of a case.
+fn check(case: &ExampleCase, outcome: Option<&Outcome>) {
     let expected = |name: &str| case.expected.get(name).cloned().unwrap_or_default();
     let name = &case.name;
     match (expected("status").as_str().unwrap(), outcome) {
@@ -198,7 +200,7 @@ async fn a_crash_after_any_append_changes_nothing() {
                 let (_, again) =
                     to_the_end(&engine(store.process(), &case), &case, run.as_ref()).await;
                 let again = match again.unwrap() {
-                    // Nothing was durable, so there is nothing to go on with.
+                    // Nothing was durable, so there is nothing to continue.
                     None if appends == 0 => continue,
                     again => again,
                 };

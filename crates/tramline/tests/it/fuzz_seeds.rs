@@ -1,5 +1,6 @@
-//! Every seed of the fuzz targets that need more than the core, and small damages of it, as plain tests:
-//! what the fuzzer checks holds for them in every build. The others are in the tests of `tramline-core`.
+//! Every seed of the fuzz targets that need more than the core, and slightly damaged copies, as
+//! plain tests: the fuzzer's checks hold for them in every build. The others are in the tests of
+//! `tramline-core`.
 
 use std::path::Path;
 
@@ -37,7 +38,7 @@ fn run(target: &str, damages: usize, check: fn(&[u8])) {
     assert!(seeds > 0, "{target} has no seeds");
 }
 
-/// The same bytes with something cut off, doubled, exchanged or put in: always the same for a number.
+/// The same bytes with a part removed, doubled, swapped or inserted: deterministic for a number.
 fn damaged(bytes: &[u8], number: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if bytes.is_empty() {

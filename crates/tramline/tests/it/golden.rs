@@ -1,9 +1,9 @@
 //! Data directories that earlier versions wrote: every later version opens, lists, shows, exports,
-//! resumes and answers what is in them.
+//! resumes and answers the runs in them.
 //!
-//! `tests/golden/README.md` says how they are made and when a new one is due.
+//! `tests/golden/README.md` describes how they are made and when a new one is due.
 
-use crate::served::Talk;
+use crate::test_servers::StdioClient;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,31 +14,31 @@ use tempfile::TempDir;
 
 mod continued;
 mod kinds;
-mod shown;
+mod listed;
 
-/// What a golden directory holds.
+/// The contents of a golden directory.
 #[derive(Deserialize)]
 struct Manifest {
     /// How many runs are listed.
     runs: usize,
-    cases: Vec<Case>,
+    cases: Vec<GoldenCase>,
 }
 
-/// A run with what it is and what must come of it.
+/// A run with its description and its expected outcome.
 #[derive(Deserialize)]
-struct Case {
+struct GoldenCase {
     name: String,
     run: String,
-    /// How it is listed.
+    /// Its listed status.
     status: String,
-    /// What it asks.
+    /// Its questions.
     #[serde(default)]
     pauses: Vec<String>,
     /// A run that it waits for: `{run_below}`, and its question `{below}`.
     below: Option<String>,
-    /// What is done with it, one after the other.
-    then: Vec<Step>,
-    /// How it stands after that.
+    /// The commands to apply, in order.
+    then: Vec<GoldenStep>,
+    /// Its status after that.
     finally: Option<String>,
     /// The nodes whose calls arrive meanwhile, each once.
     #[serde(default)]
@@ -48,15 +48,15 @@ struct Case {
     files: BTreeMap<String, String>,
 }
 
-/// A command with its exit code, or a tool with what its reply holds.
+/// A command with its exit code, or a tool with the expected part of its reply.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Step {
+enum GoldenStep {
     Command {
         command: Vec<String>,
         exit: i32,
-        /// Whether an earlier command may have brought the run to its end already: the process that
-        /// ends a child goes on with its parent as long as it lives.
+        /// Whether an earlier command may have finished the run already: the process that ends a
+        /// child continues its parent while it lives.
         #[serde(default)]
         or_ended: bool,
     },
@@ -67,7 +67,7 @@ enum Step {
     },
 }
 
-impl Case {
+impl GoldenCase {
     fn is_guided(&self) -> bool {
         self.name.starts_with("sop-") && self.name != "sop-question"
     }
@@ -105,7 +105,7 @@ impl GoldenCopy {
             }
         }
         make_private(&dir.path().join("data/settings.key"));
-        let unruly = tramline_unruly::program::unruly().unwrap();
+        let unruly = tramline_unruly::program::test_server().unwrap();
         let beside = unruly.parent().unwrap().display().to_string();
         let path = format!("{beside}:{}", std::env::var("PATH").unwrap_or_default());
         Self { dir, path }
@@ -132,7 +132,7 @@ impl GoldenCopy {
         command
     }
 
-    /// Gives a command; its exit code, and what it prints as JSON.
+    /// Runs a command; returns its exit code and its JSON output.
     fn say(&self, words: &[&str]) -> (i32, Value) {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let done = self.command(&words).arg("--json").output().unwrap();
@@ -166,8 +166,8 @@ impl GoldenCopy {
             .collect()
     }
 
-    /// A server over it, with what conversations and workflows need.
-    fn serve(&self) -> Talk {
+    /// A server on it, with what SOP sessions and workflows need.
+    fn serve(&self) -> StdioClient {
         let words =
             "serve --toolsets sop,control --mcp-config mcp.json --config long.yaml --root .";
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
@@ -178,7 +178,7 @@ impl GoldenCopy {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        Talk::start(child)
+        StdioClient::start(child)
     }
 
     /// The nodes whose calls arrived, in order.
@@ -192,7 +192,7 @@ impl GoldenCopy {
     }
 }
 
-/// A key file that others can read is refused; what was checked out may be one.
+/// A key file that others can read is rejected, and a checked-out file may be readable by others.
 fn make_private(file: &Path) {
     #[cfg(unix)]
     {
@@ -203,7 +203,7 @@ fn make_private(file: &Path) {
     let _ = file;
 }
 
-/// Whether a value holds everything that another one has.
+/// Whether a value contains everything that another one has.
 fn holds(value: &Value, part: &Value) -> bool {
     match part {
         Value::Object(fields) => fields

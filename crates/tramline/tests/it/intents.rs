@@ -1,7 +1,7 @@
-//! Intents over servers that people use: what an agent is offered, the plans that it gives, and the
-//! workflow patterns that agents are taught. An agent here knows nothing but what replies tell.
+//! Intents with widely used servers: the tools an agent is offered, the plans it submits, and the
+//! workflow patterns that agents are taught. The agent here knows nothing but the replies.
 
-use crate::served::{Talk, installed, serve};
+use crate::test_servers::{StdioClient, installed, serve};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,14 +10,15 @@ mod offered;
 mod patterns;
 mod seed;
 
-/// A project in a folder with a repository, a database and a memory, and the servers that reach them.
+/// A project in a folder with a repository, a database and a memory, and the servers that reach
+/// them.
 pub(super) struct Workspace {
     _folder: tempfile::TempDir,
     pub(super) path: PathBuf,
 }
 
 impl Workspace {
-    /// Nothing where the servers are not installed.
+    /// `None` if the servers are not installed.
     pub(super) fn new() -> Option<Self> {
         let node = |name: &str| installed(&format!("node_modules/.bin/mcp-server-{name}"));
         let (files, memory) = (node("filesystem")?, node("memory")?);
@@ -64,8 +65,8 @@ impl Workspace {
         }
     }
 
-    /// A client of a server that is started over it, with the control toolset alone.
-    pub(super) fn serve(&self, model: Option<&str>) -> Talk {
+    /// A client of a server on it, with only the control toolset.
+    pub(super) fn serve(&self, model: Option<&str>) -> StdioClient {
         let model = model.map_or_else(String::new, |url| {
             format!("model: {{ name: m, url: '{url}', timeout: 10s }}\n")
         });
@@ -82,7 +83,7 @@ impl Workspace {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        Talk::start(child)
+        StdioClient::start(child)
     }
 }
 
@@ -94,8 +95,8 @@ pub(super) fn git(repository: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Calls a tool and gives what it tells.
-pub(super) fn call(client: &mut Talk, tool: &str, arguments: Value) -> Value {
+/// Calls a tool and returns its reply.
+pub(super) fn call(client: &mut StdioClient, tool: &str, arguments: Value) -> Value {
     let told = client.call(tool, &arguments);
     told["structuredContent"].clone()
 }
@@ -117,7 +118,7 @@ pub(super) fn offered(reply: &Value, wanted: &[&str]) -> Value {
         .clone()
 }
 
-/// A step with a tool that a reply offers; its arguments must be ones that the tool's schema has.
+/// A step with an offered tool; its arguments must be in the tool's schema.
 pub(super) fn step(reply: &Value, id: &str, wanted: &[&str], args: Value) -> Value {
     let tool = offered(reply, wanted);
     let known = tool["argsSchema"]["properties"].as_object().unwrap();
@@ -127,8 +128,8 @@ pub(super) fn step(reply: &Value, id: &str, wanted: &[&str], args: Value) -> Val
     json!({"id": id, "tool": tool["name"], "args": args})
 }
 
-/// Gives a plan for what a reply asks for.
-pub(super) fn submit(client: &mut Talk, reply: &Value, plan: Value) -> Value {
+/// Submits a plan for a reply's plan request.
+pub(super) fn submit(client: &mut StdioClient, reply: &Value, plan: Value) -> Value {
     assert_eq!(reply["status"], "suggestion", "{reply}");
     call(
         client,

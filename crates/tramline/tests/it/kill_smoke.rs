@@ -1,22 +1,22 @@
-//! A few kills at random moments, so that every change meets some; `cargo xtask soak crash` is
-//! the long form.
+//! A few kills at random moments, so that every change meets some; `cargo xtask soak crash` is the
+//! long version.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use tramline_unruly::program;
-use tramline_unruly::soak::{Settings, power, run, storm};
+use tramline_unruly::soak::{SoakSettings, power, run, storm};
 
-fn settings(dir: &TempDir, kills: u64) -> Settings {
+fn settings(dir: &TempDir, kills: u64) -> SoakSettings {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    Settings {
+    SoakSettings {
         tramline: PathBuf::from(env!("CARGO_BIN_EXE_tramline")),
-        unruly: program::unruly().unwrap(),
+        unruly: program::test_server().unwrap(),
         dir: dir.path().to_owned(),
         kills,
         seed: now.as_millis() as u64,
         workers: 2,
-        tell: |line| println!("{line}"),
+        on_progress: |line| println!("{line}"),
     }
 }
 
@@ -39,7 +39,7 @@ fn nor_does_a_small_storm() {
     assert!(tally.violations.is_empty(), "seed {seed}\n{tally}");
 }
 
-/// A disk that loses its power; `cargo xtask soak power` is the long form.
+/// A disk that loses its power; `cargo xtask soak power` is the long version.
 #[test]
 fn nor_does_a_lost_power_supply() {
     let dir = tempfile::tempdir().unwrap();

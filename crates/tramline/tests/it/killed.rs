@@ -1,10 +1,10 @@
-//! The server is killed in the middle of a client's call: the run is listed afterwards, goes on in
-//! the next server, and nothing that may not be repeated is called twice.
+//! The server is killed during a client's call: the run is listed afterwards, continues in the next
+//! server, and no non-repeatable call is made twice.
 
-use crate::children::{SOON, Yard, call, with};
-use crate::served::Talk;
+use crate::children::{SOON, UnrulyProject, call, with};
+use crate::test_servers::StdioClient;
 use serde_json::{Value, json};
-use tramline_unruly::processes::{all_gone, until};
+use tramline_unruly::processes::{wait_until, wait_until_gone};
 
 /// Longer than any test lasts.
 const FOR_EVER_MS: u64 = 600_000;
@@ -15,32 +15,32 @@ fn record(id: &str, delay_ms: u64, next: &str) -> Value {
     with(call(id, "record", args), more)
 }
 
-/// A client calls `go`; once a node's call is under way the server is killed.
-fn killed_in_the_call_of(node: &str, yard: &Yard) -> String {
-    let mut client = Talk::start(yard.serve());
+/// A client calls `go`; once a node's call is in flight the server is killed.
+fn killed_in_the_call_of(node: &str, yard: &UnrulyProject) -> String {
+    let mut client = StdioClient::start(yard.serve());
     client.send_call("go", &json!({}));
     until_called(yard, node, 1);
-    // What was there before the call, and the call itself, are on the disk.
+    // Everything before the call, and its intent, is on disk.
     yard.until_shown(&yard.run_id(), |shown| {
         let steps = shown["steps"].as_array()?;
         steps.iter().find(|step| step["node"] == node).map(drop)
     });
     client.kill();
-    all_gone(&yard.mark, SOON).unwrap();
+    wait_until_gone(&yard.mark, SOON).unwrap();
     let listed = yard.say(&["runs"]).json["runs"].clone();
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
     assert_eq!(listed[0]["status"], "running");
     listed[0]["run_id"].as_str().unwrap().to_owned()
 }
 
-/// Waits until the calls of a node have arrived so often.
-fn until_called(yard: &Yard, node: &str, times: usize) {
+/// Waits until this many calls of a node have arrived.
+fn until_called(yard: &UnrulyProject, node: &str, times: usize) {
     let calls = || yard.logged_nodes().iter().filter(|id| *id == node).count();
-    until(SOON, || calls() >= times).unwrap();
+    wait_until(SOON, || calls() >= times).unwrap();
 }
 
 /// The question of a run, once it waits with one.
-fn question(yard: &Yard, run: &str) -> Value {
+fn question(yard: &UnrulyProject, run: &str) -> Value {
     yard.until_shown(run, |shown| shown["pauses"].get(0).cloned())
 }
 
@@ -51,11 +51,11 @@ fn what_may_have_happened_is_asked_about() {
         record("slow", FOR_EVER_MS, "last"),
         record("last", 0, "exit"),
     ];
-    let yard = Yard::new(&json!("first"), &nodes, &[]);
+    let yard = UnrulyProject::new(&json!("first"), &nodes, &[]);
     let run = killed_in_the_call_of("slow", &yard);
 
-    // The next server takes the run up, and stops at the question.
-    let mut client = Talk::start(yard.serve());
+    // The next server resumes the run, and stops at the question.
+    let mut client = StdioClient::start(yard.serve());
     let asked = question(&yard, &run);
     assert_eq!(asked["kind"], "in-doubt", "{asked}");
     assert_eq!(asked["node"], "slow", "{asked}");
@@ -65,10 +65,11 @@ fn what_may_have_happened_is_asked_about() {
     );
     assert_eq!(yard.logged_nodes(), ["first", "slow"]);
 
+    // A server that is still there would resume the run by itself as soon as it is answered.
+    client.close();
     let checkpoint = asked["checkpoint"].as_str().unwrap();
     let said = yard.say(&["runs", "answer", checkpoint, "--skip", "\"by hand\""]);
     assert_eq!(said.exit, 0, "{said:?}");
-    client.close();
     let said = yard.say(&["runs", "resume", &run]);
     assert_eq!(said.exit, 0, "{said:?}");
     assert_eq!(yard.shown(&run)["status"], "completed");
@@ -83,9 +84,9 @@ fn what_may_be_repeated_is_called_again_without_asking() {
         json!({"readOnly": true}),
     );
     let nodes = [record("first", 0, "look"), look, record("last", 0, "exit")];
-    let yard = Yard::new(&json!("first"), &nodes, &[]);
+    let yard = UnrulyProject::new(&json!("first"), &nodes, &[]);
     let run = killed_in_the_call_of("look", &yard);
-    let client = Talk::start(yard.serve());
+    let client = StdioClient::start(yard.serve());
     until_called(&yard, "look", 2);
     let log = yard.log();
     assert_eq!(yard.logged_nodes(), ["first", "look", "look"]);
@@ -93,6 +94,6 @@ fn what_may_be_repeated_is_called_again_without_asking() {
     let shown = yard.shown(&run);
     assert_eq!(shown["status"], "running", "{shown}");
     client.kill();
-    all_gone(&yard.mark, SOON).unwrap();
+    wait_until_gone(&yard.mark, SOON).unwrap();
     yard.is_sound();
 }

@@ -1,4 +1,4 @@
-//! The library as a Rust program meets it: every example runs, and what it rests on holds.
+//! The Rust API: every example runs, and what they rely on holds.
 
 #![allow(
     dead_code,
@@ -9,7 +9,8 @@ use crate::support::root;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tramline::{
-    Answer, Config, Error, Event, How, Request, Run, RunFilter, Status, Tool, Tramline,
+    Answer, Config, Error, Event, OutcomeKind, Run, RunFilter, RunRequest, RunStatus, Tool,
+    Tramline,
 };
 
 #[path = "../../examples/approve.rs"]
@@ -27,7 +28,7 @@ mod run;
 #[path = "../../examples/serve.rs"]
 mod serve;
 
-/// Examples name files as they are seen from the project's own folder.
+/// Paths in the examples are relative to the root of the repository.
 fn at_home() {
     std::env::set_current_dir(root()).unwrap();
 }
@@ -140,8 +141,8 @@ tools:
       - { id: exit, type: exit }
 "#;
 
-/// A Tramline with a tool that ends when the semaphore is given a permit, and one that was closed
-/// means it was cancelled.
+/// A Tramline with a tool that ends when the semaphore gets a permit; a closed semaphore means that
+/// it was cancelled.
 fn slow(config: Config) -> (Tramline, Arc<tokio::sync::Semaphore>) {
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let inner = Arc::clone(&gate);
@@ -155,8 +156,8 @@ fn slow(config: Config) -> (Tramline, Arc<tokio::sync::Semaphore>) {
     (tramline, gate)
 }
 
-/// Drops a request while its call is under way, and finds its run.
-async fn dropped(tramline: &Tramline, request: Request) -> Run {
+/// Drops a request while its call is in flight, and finds its run.
+async fn dropped(tramline: &Tramline, request: RunRequest) -> Run {
     let (tell, told) = tokio::sync::oneshot::channel();
     let mut tell = Some(tell);
     let request = request.on_step_start(move |step| {
@@ -177,13 +178,16 @@ async fn a_dropped_request_goes_on_unless_it_is_to_be_aborted() {
     let (tramline, gate) = slow(Config::in_memory());
     let run = dropped(&tramline, tramline.run("wait_for_it", json!({}))).await;
     gate.add_permits(1);
-    assert_eq!(run.wait().await.unwrap().how, How::Completed(Value::Null));
+    assert_eq!(
+        run.wait().await.unwrap().kind,
+        OutcomeKind::Completed(Value::Null)
+    );
 
     let request = tramline.run("wait_for_it", json!({})).abort_on_drop();
     let aborted = dropped(&tramline, request).await;
     assert_ne!(aborted.id(), run.id());
-    let how = aborted.wait().await.unwrap().how;
-    assert!(matches!(how, How::Aborted { .. }), "{how:?}");
+    let how = aborted.wait().await.unwrap().kind;
+    assert!(matches!(how, OutcomeKind::Aborted { .. }), "{how:?}");
 }
 
 #[tokio::test]
@@ -203,8 +207,11 @@ async fn a_run_is_paused_followed_and_waited_for_by_several() {
     let (first, second) = (first.unwrap(), second.unwrap());
     assert_eq!(first, second);
     assert_eq!(first.questions()[0].node.as_deref(), Some("exit"));
-    run.go_on().await.unwrap();
-    assert!(matches!(run.wait().await.unwrap().how, How::Completed(_)));
+    run.continue_run().await.unwrap();
+    assert!(matches!(
+        run.wait().await.unwrap().kind,
+        OutcomeKind::Completed(_)
+    ));
     let mut last = None;
     while let Some(event) = follow.next().await.unwrap() {
         last = Some(event);
@@ -222,7 +229,7 @@ async fn a_run_that_was_stopped_is_recovered_and_asks_about_its_call() {
     {
     }
     tramline.close().await;
-    assert_eq!(run.wait().await.unwrap().how, How::Stopped);
+    assert_eq!(run.wait().await.unwrap().kind, OutcomeKind::Stopped);
 
     let (again, _gate) = slow(Config::at(data.path()));
     let recovered = again.recover().await.unwrap();
@@ -266,7 +273,7 @@ async fn the_pause_hook_hears_and_an_unanswered_question_waits() {
         "{error}"
     );
     let page = tramline.runs(RunFilter {
-        status: vec![Status::Rejected],
+        status: vec![RunStatus::Rejected],
         ..RunFilter::default()
     });
     assert_eq!(page.await.unwrap().rows.len(), 1);
@@ -281,7 +288,7 @@ async fn what_is_wrong_is_data_with_a_next_step() {
     let Error::Flawed { flaws, .. } = tramline.load_str(&flawed).unwrap_err() else {
         panic!("it has flaws")
     };
-    assert_eq!((flaws[0].place.line, flaws[0].code.as_str()), (10, "T0008"));
+    assert_eq!((flaws[0].span.line, flaws[0].code.as_str()), (10, "T0008"));
     assert!(flaws[0].suggestion.as_ref().unwrap().contains("exit"));
 
     let (tramline, _) = slow(Config::in_memory());
@@ -296,7 +303,11 @@ async fn what_is_wrong_is_data_with_a_next_step() {
     let file = root().join("examples/graphs/loop.yaml");
     tramline.load_file(&file).unwrap();
     tramline.load_file(&file).unwrap();
-    assert_eq!(tramline.documents().len(), 2, "a file replaces what it was");
+    assert_eq!(
+        tramline.documents().len(),
+        2,
+        "a file replaces its earlier version"
+    );
     let error = tramline.load_file("no/such.yaml").unwrap_err();
     assert!(error.to_string().contains("no/such.yaml"), "{error}");
 }
@@ -308,8 +319,8 @@ fn everything_is_send() {
     shared::<Tramline>();
     shared::<tramline::Run>();
     shared::<Config>();
-    send::<tramline::Request>();
-    send::<tramline::Follow>();
+    send::<tramline::RunRequest>();
+    send::<tramline::RunEvents>();
     send::<tramline::Fork>();
     send::<Error>();
 }

@@ -1,34 +1,34 @@
-//! The planner loop as its users meet it: at the prompt, in a program, over servers that people use.
+//! The planner loop at the prompt, in a program, and with widely used servers.
 
-use crate::served::{Talk, installed, serve};
-use crate::support::{Done, Tramline as Binary};
+use crate::support::{CommandResult, Tramline as Binary};
+use crate::test_servers::{StdioClient, installed, serve};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::Duration;
-use tramline::library::{Mend, Standing};
+use tramline::api::{LoopStatus, OnFailure};
 use tramline::{Config, LoopRequest, Tool, Tramline};
-use tramline_unruly::processes::until;
+use tramline_unruly::processes::wait_until;
 
-mod asked;
 mod host;
+mod model_failures;
+mod plan_requests;
 mod scenarios;
 pub(crate) mod stub;
 mod tiny;
-mod trouble;
 
-/// More than anything here should take on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
-fn told(done: &Done) -> Value {
+fn told(done: &CommandResult) -> Value {
     serde_json::from_str(&done.out()).unwrap_or_else(|_| panic!("{} {}", done.out(), done.err()))
 }
 
-/// A binary with a server of ours behind it.
+/// The binary with one of our servers behind it.
 fn place() -> (Binary, String) {
     let place = Binary::new();
-    let unruly = tramline_unruly::program::unruly().unwrap();
+    let unruly = tramline_unruly::program::test_server().unwrap();
     let file = place.data.path().join("mcp.json");
     let servers = json!({"mcpServers": {"u": {"command": unruly}}});
     std::fs::write(&file, servers.to_string()).unwrap();
@@ -120,7 +120,7 @@ fn a_loop_that_was_killed_goes_on_where_it_was() {
             .as_array()
             .is_some_and(|steps| steps.len() == 2)
     };
-    until(SOON, under_way).unwrap();
+    wait_until(SOON, under_way).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     let done = place.run(&["loop", "--run", &run, "--json", "--mcp-config", &servers]);
@@ -141,7 +141,7 @@ fn a_loop_that_was_killed_goes_on_where_it_was() {
 fn a_configured_model_plans_and_its_key_is_shown_nowhere() {
     let (place, servers) = place();
     let says = r#"{"plan": [{"tool": "u:echo", "args": {"x": "planned"}}]}"#;
-    let stub = stub::Stub::start(vec![stub::Says::Text(says.to_owned())]);
+    let stub = stub::StubModel::start(vec![stub::StubReply::Text(says.to_owned())]);
     let url = &stub.url;
     let config = place.data.path().join("tramline.yaml");
     let text = format!(
@@ -153,7 +153,7 @@ fn a_configured_model_plans_and_its_key_is_shown_nowhere() {
     let unset = place.run(&words);
     assert_eq!(unset.code(), 2, "{}", unset.out());
     assert!(unset.out().contains("LOOP_TEST_KEY"), "{}", unset.out());
-    let done = Done(
+    let done = CommandResult(
         place
             .command(&words)
             .env("LOOP_TEST_KEY", "sesame")
@@ -164,7 +164,7 @@ fn a_configured_model_plans_and_its_key_is_shown_nowhere() {
     let told = told(&done);
     assert_eq!(told["planner"], "model", "{told}");
     assert_eq!(told["usage"]["tokens"], 9);
-    assert!(stub.heard()[0].contains("Bearer sesame"));
+    assert!(stub.requests()[0].contains("Bearer sesame"));
     let said = std::fs::read_to_string(place.data.path().join("said.jsonl")).unwrap();
     let kept = std::fs::read(place.data_dir().join("tramline.db")).unwrap_or_default();
     for shown in [
@@ -196,7 +196,7 @@ fn a_real_server_is_planned_over() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut client = Talk::start(child);
+    let mut client = StdioClient::start(child);
     let note = path.join("note.txt");
     let plan = json!([{"tool": "files:write_file", "args": {"path": note, "content": "seven"}},
         {"id": "back", "tool": "files:read_text_file", "args": {"path": note}}, {"tool": "finalize_summary", "args": {}}]);
@@ -251,16 +251,19 @@ async fn a_programs_own_tools_are_planned_over() {
         .run_loop(LoopRequest::new("greet somebody by name 'Bo'"))
         .await
         .unwrap();
-    assert_eq!(words.standing, Standing::Complete, "{words:?}");
+    assert_eq!(words.status, LoopStatus::Complete, "{words:?}");
     assert_eq!(words.results[0].output, "Hello, Bo!".into());
     let bad = LoopRequest::new("greet").plan(json!([{"tool": "greet", "args": {"nam": 1}}]));
     let asks = tramline.run_loop(bad.clone()).await.unwrap();
     assert_eq!(
-        asks.standing,
-        Standing::PlanRequest,
-        "somebody is to mend it"
+        asks.status,
+        LoopStatus::PlanRequest,
+        "the agent is asked to repair it"
     );
-    let stopped = tramline.run_loop(bad.on_error(Mend::Stop)).await.unwrap();
-    assert_eq!(stopped.standing, Standing::Failed);
+    let stopped = tramline
+        .run_loop(bad.on_error(OnFailure::Stop))
+        .await
+        .unwrap();
+    assert_eq!(stopped.status, LoopStatus::Failed);
     tramline.close().await;
 }

@@ -1,4 +1,4 @@
-//! The product as its users meet it.
+//! The product as its users run it.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,12 +15,11 @@ mod conformance;
 mod control;
 mod convert;
 mod debugging;
-mod door;
 mod downstream;
-mod ends;
 mod examples;
 mod fuzz_seeds;
 mod golden;
+mod http_auth;
 mod intents;
 mod kill_smoke;
 mod killed;
@@ -31,16 +30,17 @@ mod matrix;
 mod processes;
 mod protected;
 mod saved;
-mod served;
 mod serving;
 mod settings;
 mod several_servers;
+mod shutdown;
 mod sop;
 mod stored;
 mod studio;
 mod support;
 mod telemetry;
 mod terminal;
+mod test_servers;
 mod tokens;
 mod trusted;
 mod unruly;

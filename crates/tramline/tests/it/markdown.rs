@@ -1,4 +1,4 @@
-//! Workflows in markdown at the command line: run, checked, written, with others beside them.
+//! Workflows in markdown on the command line: run, checked, converted, with documents next to them.
 
 use crate::support::Tramline;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn others_beside_them_are_read_with_them() {
     let done = tramline.run(&["run", &parent, "--json"]);
     let result = done.json().get("result").unwrap().to_json();
     assert_eq!(result, "42", "{}", done.err());
-    // What is missing, flawed or outside is told where it is named.
+    // Missing, flawed or outside documents are reported where they are named.
     write(tramline.data.path(), "outside.pflow.md", leaf);
     std::os::unix::fs::symlink("../outside.pflow.md", folder.join("link.pflow.md")).unwrap();
     write(
@@ -88,9 +88,9 @@ fn others_beside_them_are_read_with_them() {
     for (path, says) in [
         (
             "./nothing.pflow.md",
-            "there is no document `./nothing.pflow.md`",
+            "cannot find document `./nothing.pflow.md`",
         ),
-        ("./link.pflow.md", "leads out of the directory"),
+        ("./link.pflow.md", "is outside the directory"),
         (
             "../outside.pflow.md",
             "leads out of the document's directory",
@@ -132,5 +132,5 @@ async fn a_program_loads_them_with_what_is_beside_them() {
     let path = crate::support::root().join(PARENT);
     let document = library.load_file(path).unwrap();
     let tools: Vec<_> = document.tools().map(|tool| tool.name).collect();
-    assert_eq!(tools, ["parent"], "companions are no tools of their own");
+    assert_eq!(tools, ["parent"], "companions are not tools");
 }

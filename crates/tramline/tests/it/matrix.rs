@@ -1,10 +1,10 @@
-//! Clients of other makes against `tramline serve`: each lists and calls the same tools, over both
-//! transports and in every era of the protocol that it knows, and sees the same. Those whose user
-//! can be asked let him decide.
+//! Third-party clients against `tramline serve`: each lists and calls the same tools, over both
+//! transports and in every era of the protocol that it supports, and sees the same. Clients that
+//! support elicitation let their user decide.
 
 use crate::clients::examples;
-use crate::served::{Http, installed, node, serve, tools};
 use crate::support::root;
+use crate::test_servers::{Http, installed, node, serve, tools};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,20 +15,20 @@ const LEGACY: &str = "2025-11-25";
 const MODERN: &str = "2026-07-28";
 const TOKEN: &str = "secret";
 
-/// Where the server is.
-enum Server<'a> {
+/// How the server is reached.
+enum TestedServer<'a> {
     Stdio(&'a Path),
     Http(&'a str),
 }
 
-/// The server of the examples, which may read here and write beside its data.
+/// The server of the examples, which may read here and write next to its data.
 fn serving(data: &Path) -> Command {
     let mut command = serve(&examples(), &data.join("runs"));
     command.arg("--root").arg(root()).arg("--root").arg(data);
     command
 }
 
-/// The same over HTTP, for those who show the token.
+/// The same over HTTP, with a token.
 fn serving_http(data: &Path) -> Http {
     let mut command = serving(data);
     command.env("TRAMLINE_TOKEN", TOKEN);
@@ -103,7 +103,7 @@ fn text(result: &Value) -> Value {
     serde_json::from_str(result["text"][0].as_str().unwrap()).unwrap()
 }
 
-/// The steps that were told of in a call.
+/// The steps in the progress notifications of a call.
 fn steps(result: &Value) -> Vec<&str> {
     let told = result["progress"].as_array().unwrap();
     told.iter()
@@ -111,7 +111,7 @@ fn steps(result: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Every step of every call was told of, for clients that wait for what was told.
+/// Every step of every call was reported, for clients that wait for notifications.
 fn check_progress(said: &Value) {
     let results = &said["results"];
     let whole = [
@@ -121,7 +121,7 @@ fn check_progress(said: &Value) {
         "exit is done",
     ];
     assert_eq!(steps(&results[0]), whole);
-    assert!(steps(&results[1]).contains(&"read begins (builtin:read-file)"));
+    assert!(steps(&results[1]).contains(&"read started (builtin:read-file)"));
     assert!(steps(&results[3]).contains(&"compose is done"));
 }
 
@@ -129,15 +129,15 @@ fn check_progress(said: &Value) {
 const DECISIONS: [(&str, bool); 2] = [("approve", true), ("reject", false)];
 
 /// How a script reaches a server in an era.
-fn reach(server: &Server<'_>, protocol: &str) -> Value {
+fn reach(server: &TestedServer<'_>, protocol: &str) -> Value {
     let mode = if protocol == LEGACY {
         "legacy"
     } else {
         protocol
     };
     match server {
-        Server::Http(url) => json!({"mode": mode, "http": url, "token": TOKEN}),
-        Server::Stdio(data) => {
+        TestedServer::Http(url) => json!({"mode": mode, "http": url, "token": TOKEN}),
+        TestedServer::Stdio(data) => {
             let command = serving(data);
             let words = command.get_args().map(|word| word.to_str().unwrap());
             let args: Vec<_> = words.collect();
@@ -147,15 +147,15 @@ fn reach(server: &Server<'_>, protocol: &str) -> Value {
     }
 }
 
-/// What a script says over one transport in one era: what everybody calls, then what is decided.
-fn talks(server: &Server<'_>, protocol: &str, folder: &Path) -> Vec<Value> {
+/// The output of a script over one transport in one era: the common calls, then the decisions.
+fn talks(server: &TestedServer<'_>, protocol: &str, folder: &Path) -> Vec<Value> {
     let mut plain = reach(server, protocol);
     plain["calls"] = calls();
     let mut talks = vec![plain];
     for (decide, _) in DECISIONS {
         let over = match server {
-            Server::Stdio(_) => "stdio",
-            Server::Http(_) => "http",
+            TestedServer::Stdio(_) => "stdio",
+            TestedServer::Http(_) => "http",
         };
         let note = folder.join(format!("{decide}-{over}.txt"));
         let mut talk = reach(server, protocol);
@@ -167,7 +167,7 @@ fn talks(server: &Server<'_>, protocol: &str, folder: &Path) -> Vec<Value> {
     talks
 }
 
-/// The user said yes, and it was done; or no, and it was not.
+/// The user approved, and it was done; or rejected, and it was not.
 fn check_decision(talk: &Value, said: &Value, done: bool) {
     assert_eq!(said["results"][0]["is_error"], !done, "{said}");
     let note = talk["calls"][0]["arguments"]["path"].as_str().unwrap();
@@ -176,7 +176,7 @@ fn check_decision(talk: &Value, said: &Value, done: bool) {
     let _ = std::fs::remove_file(note);
 }
 
-/// Lets a script talk over both transports in each of these eras, all in one process.
+/// Runs a script over both transports in each of these eras, all in one process.
 fn both(runtime: Option<PathBuf>, script: &str, protocols: &[&str], also: fn(&Value)) {
     let Some(runtime) = runtime else {
         return;
@@ -185,7 +185,7 @@ fn both(runtime: Option<PathBuf>, script: &str, protocols: &[&str], also: fn(&Va
     let http = serving_http(data.path());
     let url = http.url();
     for protocol in protocols {
-        let servers = [Server::Http(&url), Server::Stdio(data.path())];
+        let servers = [TestedServer::Http(&url), TestedServer::Stdio(data.path())];
         let talks: Vec<_> = servers
             .iter()
             .flat_map(|server| talks(server, protocol, data.path()))

@@ -1,13 +1,13 @@
-//! Several processes on one data directory: one drives, the others look, answer, abort and take
+//! Several processes on one data directory: one drives, the others read, answer, abort and take
 //! over.
 
-use crate::children::{Running, SOON, Said, Yard, call, with};
+use crate::children::{CommandOutcome, RunningCommand, SOON, UnrulyProject, call, with};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
-use tramline_unruly::processes::all_gone;
+use tramline_unruly::processes::wait_until_gone;
 
-/// What an abort from another process may take until the driver has ended, on a busy machine.
+/// How long an abort from another process may take until the driver has ended, on a busy machine.
 const PROMPT: Duration = Duration::from_secs(10);
 
 fn record(id: &str, next: &str) -> Value {
@@ -24,7 +24,7 @@ fn a_run_goes_on_in_another_process_and_no_step_is_taken_twice() {
         json!({"args": {"node": "slow", "delay_ms": 120_000}, "timeout": "5m"}),
     );
     let nodes = [record("first", "slow"), slow, record("last", "exit")];
-    let yard = Yard::new(&json!("first"), &nodes, &[]);
+    let yard = UnrulyProject::new(&json!("first"), &nodes, &[]);
     let driver = yard.start(&["run", "yard.yaml", "go"]);
     yard.until_logged(2);
     let run = yard.run_id();
@@ -37,8 +37,8 @@ fn a_run_goes_on_in_another_process_and_no_step_is_taken_twice() {
     }
 
     driver.kill();
-    all_gone(&yard.mark, SOON).unwrap();
-    // One takes it over and asks; the other comes too late, or after the asking.
+    wait_until_gone(&yard.mark, SOON).unwrap();
+    // One takes it over and asks; the other is too late, or comes after the question.
     let said = both(&yard, &run);
     assert!(said.iter().any(|said| said.exit == 4), "{said:?}");
     assert!(
@@ -73,10 +73,10 @@ fn a_run_goes_on_in_another_process_and_no_step_is_taken_twice() {
     yard.is_sound();
 }
 
-/// Two processes that want to resume the same run at the same time.
-fn both(yard: &Yard, run: &str) -> [Said; 2] {
+/// Two processes that resume the same run at the same time.
+fn both(yard: &UnrulyProject, run: &str) -> [CommandOutcome; 2] {
     let start = || yard.start(&["runs", "resume", run]);
-    [start(), start()].map(Running::ended)
+    [start(), start()].map(RunningCommand::ended)
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn an_abort_from_another_process_stops_the_driver_and_cancels_its_call() {
         call("hang", "hang", json!({"told": 1})),
         json!({"timeout": "10m"}),
     );
-    let yard = Yard::new(&json!("first"), &[record("first", "hang"), hang], &[]);
+    let yard = UnrulyProject::new(&json!("first"), &[record("first", "hang"), hang], &[]);
     let driver = yard.start(&["run", "yard.yaml", "go"]);
     let run = yard.run_id();
-    // The server has it: an abort before that would have nothing to cancel.
+    // The server has the call: an earlier abort would have nothing to cancel.
     yard.until_logged(2);
     let begun = Instant::now();
     let said = yard.say(&["runs", "abort", &run, "--why", "enough"]);
@@ -102,10 +102,10 @@ fn an_abort_from_another_process_stops_the_driver_and_cancels_its_call() {
             .unwrap()
             .ends_with("enough")
     );
-    all_gone(&yard.mark, SOON).unwrap();
+    wait_until_gone(&yard.mark, SOON).unwrap();
     let log = yard.log();
     assert_eq!(log.last().unwrap()["cancelled"], "hang", "{log:?}");
-    // The call had left when the run ended.
+    // The call was sent before the run ended.
     let shown = yard.shown(&run);
     let steps = shown["steps"].as_array().unwrap();
     let hang = steps.iter().find(|step| step["node"] == "hang").unwrap();
@@ -122,7 +122,7 @@ fn an_answer_reaches_a_run_that_a_server_drives_while_another_branch_works() {
         call("slow", "sleep", json!({"ms": 120_000})),
         json!({"timeout": "5m"}),
     );
-    let yard = Yard::new(&json!(["asked", "slow"]), &[asked, slow], &[]);
+    let yard = UnrulyProject::new(&json!(["asked", "slow"]), &[asked, slow], &[]);
     let mut server = yard.serve();
     let mut input = server.stdin.take().unwrap();
     let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
@@ -160,7 +160,7 @@ fn an_answer_reaches_a_run_that_a_server_drives_while_another_branch_works() {
     );
     drop(input);
     assert!(server.wait().unwrap().success());
-    all_gone(&yard.mark, SOON).unwrap();
+    wait_until_gone(&yard.mark, SOON).unwrap();
     let log = yard.log();
     assert_eq!(log[0]["arguments"]["node"], "asked", "{log:?}");
     assert_eq!(log[1]["cancelled"], "sleep", "{log:?}");
@@ -175,7 +175,7 @@ fn runs_are_listed_while_others_write() {
         "id": "again", "type": "switch", "next": "exit",
         "conditions": [{"rule": {"<": [count, VISITS]}, "next": "step"}],
     });
-    let yard = Yard::new(&json!("step"), &[record("step", "again"), again], &[]);
+    let yard = UnrulyProject::new(&json!("step"), &[record("step", "again"), again], &[]);
     let writers = [(); 3].map(|()| yard.start(&["run", "yard.yaml", "go"]));
     let mut known: Vec<(String, u64)> = Vec::new();
     loop {

@@ -1,7 +1,8 @@
-//! Agents and the files that a server is started from: nothing that they write changes what is started.
+//! Agents and the files that a server is started from: nothing that they write changes what is
+//! started.
 
-use crate::served::{Http, Talk};
 use crate::support::Tramline;
+use crate::test_servers::{Http, StdioClient};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,12 +11,12 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// More than anything here should take on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const TOKEN: &str = "0123456789abcdef0123";
 
-/// A project as an operator has one: documents, servers, tokens, a procedure and the data directory.
+/// An operator's project: documents, servers, tokens, a procedure and the data directory.
 struct Project {
     place: Tramline,
     folder: tempfile::TempDir,
@@ -30,7 +31,7 @@ impl Project {
         let at = |name: &str| project.at(name);
         std::fs::write(at("graphs.yaml"), project.document(&[])).unwrap();
         std::fs::write(at("mcp.json"), r#"{"mcpServers":{}}"#).unwrap();
-        // The agent may say yes to everything: even then nothing changes what is started.
+        // The agent may approve everything: even then nothing changes what is started.
         std::fs::write(at("tramline.yaml"), "approvals: { agents: all }\n").unwrap();
         std::fs::write(at("tokens"), format!("ann={TOKEN}\n")).unwrap();
         std::fs::write(at("note.txt"), "note").unwrap();
@@ -83,7 +84,7 @@ impl Project {
     }
 
     /// `serve` in the project's folder, its data directory inside it.
-    fn serve(&self, words: &[&str]) -> (Talk, Receiver<String>) {
+    fn serve(&self, words: &[&str]) -> (StdioClient, Receiver<String>) {
         let mut command = self.place.command(&["serve", "graphs.yaml"]);
         command
             .args(["--mcp-config", "mcp.json", "--config", "tramline.yaml"])
@@ -101,12 +102,12 @@ impl Project {
                 let _ = show.send(line);
             }
         });
-        (Talk::start(child), shown)
+        (StdioClient::start(child), shown)
     }
 }
 
-/// What came of a workflow of one file tool.
-fn tried(talk: &mut Talk, tool: &str, params: Value) -> Value {
+/// The outcome of a workflow with one file tool.
+fn tried(talk: &mut StdioClient, tool: &str, params: Value) -> Value {
     let ir = json!({"nodes": [{"id": "a", "type": tool, "params": params}]});
     let told = talk.call("workflow_execute", &json!({ "workflow": ir }));
     let told = told["structuredContent"].clone();
@@ -149,7 +150,7 @@ fn agents_get_no_directory_that_nobody_named() {
         let valid = talk.call("workflow_validate", &json!({"workflow": "flow.json"}));
         assert_eq!(valid["structuredContent"]["data"]["valid"], true, "{valid}");
     }
-    // Where agents bring nothing, the working directory is the root as before.
+    // If agents cannot submit documents, the working directory is the default root.
     std::fs::write(project.at("graphs.yaml"), project.reading("note.txt")).unwrap();
     let (mut talk, _) = project.serve(&[]);
     let read = talk.call("plain", &json!({}));
@@ -207,7 +208,7 @@ fn what_a_server_is_started_from_is_left_alone() {
     );
 }
 
-/// A request with a token: the whole answer.
+/// A request with a token: the whole response.
 fn request(served: &Http, verb: &str, path: &str) -> String {
     let request = format!(
         "{verb} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\
@@ -260,12 +261,12 @@ fn an_edit_starts_no_server_that_was_not_there() {
     let project = Project::new();
     std::fs::write(project.at("graphs.yaml"), project.document(&["old"])).unwrap();
     let (mut talk, shown) = project.serve(&[]);
-    // The document changes, and one server of it; another is new.
+    // The document changes, and one of its servers; another is new.
     let edited = project
         .document(&["old", "new"])
         .replace("old-started", "changed-started");
     std::fs::write(project.at("graphs.yaml"), edited).unwrap();
-    let line = shows(&shown, "the servers stay as they were");
+    let line = shows(&shown, "servers unchanged");
     for part in [
         "`old` differs in its arguments",
         "`new` is new",
@@ -279,16 +280,16 @@ fn an_edit_starts_no_server_that_was_not_there() {
         "{called}"
     );
     talk.call("go_old", &json!({}));
-    assert!(project.at("old-started").exists(), "the old one is kept");
+    assert!(project.at("old-started").exists(), "the old one stays");
     assert!(!project.at("new-started").exists());
     assert!(!project.at("changed-started").exists());
-    // The same by the file of servers.
+    // The same through the file of servers.
     let text = format!(
         r#"{{"mcpServers":{{"more":{{"command":"touch","args":["{}"]}}}}}}"#,
         project.at("more-started").display()
     );
     std::fs::write(project.at("mcp.json"), text).unwrap();
-    let line = shows(&shown, "the servers stay as they were");
+    let line = shows(&shown, "servers unchanged");
     assert!(line.contains("`more` is new"), "{line}");
     assert!(!project.at("more-started").exists());
 }
@@ -298,7 +299,7 @@ fn reload_servers_takes_such_an_edit() {
     let project = Project::new();
     let (mut talk, shown) = project.serve(&["--reload-servers"]);
     std::fs::write(project.at("graphs.yaml"), project.document(&["new"])).unwrap();
-    shows(&shown, "the edited files are served");
+    shows(&shown, "the edited files are now served");
     talk.call("go_new", &json!({}));
     assert!(project.at("new-started").exists());
 }

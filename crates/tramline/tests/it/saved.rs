@@ -1,8 +1,8 @@
-//! The library and the registry as an agent meets them: from a wish to a workflow that is found
-//! again, with a real server behind it.
+//! The library and the registry for an agent: from a request to a workflow that is found again,
+//! with a real server.
 
-use crate::served::{Talk, installed, node, serve};
-use crate::support::{Done, Tramline};
+use crate::support::{CommandResult, Tramline};
+use crate::test_servers::{StdioClient, installed, node, serve};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -11,13 +11,13 @@ mod hostile;
 mod many;
 
 /// A folder that the real server may read, with a configuration that starts it.
-pub(crate) struct Files {
+pub(crate) struct FilesServer {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) mcp_config: PathBuf,
 }
 
-impl Files {
-    /// Nothing where the server is not installed.
+impl FilesServer {
+    /// `None` if the server is not installed.
     pub(crate) fn new() -> Option<Self> {
         let node = node()?;
         let server = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
@@ -38,8 +38,8 @@ impl Files {
         self.dir.path().join("docs").canonicalize().unwrap()
     }
 
-    /// A server of the library toolset over this folder.
-    pub(crate) fn agent(&self, data: &Path, more: &[&str]) -> Talk {
+    /// A server with the library toolset on this folder.
+    pub(crate) fn agent(&self, data: &Path, more: &[&str]) -> StdioClient {
         let mut command = serve(&[], data);
         command
             .args(["--toolsets", "library,graphs", "--root"])
@@ -47,7 +47,7 @@ impl Files {
             .arg("--mcp-config")
             .arg(&self.mcp_config)
             .args(more);
-        Talk::start(piped(&mut command))
+        StdioClient::start(piped(&mut command))
     }
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn piped(command: &mut std::process::Command) -> Child {
         .unwrap()
 }
 
-/// What a tool of the library says.
-pub(crate) fn said(talk: &mut Talk, tool: &str, arguments: Value) -> Value {
+/// The reply of a library tool.
+pub(crate) fn said(talk: &mut StdioClient, tool: &str, arguments: Value) -> Value {
     talk.call(tool, &arguments)["structuredContent"].clone()
 }
 
@@ -87,7 +87,9 @@ tools:
 
 #[test]
 fn from_a_wish_to_a_workflow_that_is_found_again() {
-    let Some(files) = Files::new() else { return };
+    let Some(files) = FilesServer::new() else {
+        return;
+    };
     let data = tempfile::tempdir().unwrap();
     let mut talk = files.agent(data.path(), &[]);
     let wish = "count how many entries a directory has";
@@ -178,7 +180,9 @@ fn from_a_wish_to_a_workflow_that_is_found_again() {
 
 #[test]
 fn saved_workflows_are_tools_and_change_while_they_are_served() {
-    let Some(files) = Files::new() else { return };
+    let Some(files) = FilesServer::new() else {
+        return;
+    };
     let data = tempfile::tempdir().unwrap();
     let mut talk = files.agent(data.path(), &["--library"]);
     let before = talk.tools();
@@ -197,14 +201,16 @@ fn saved_workflows_are_tools_and_change_while_they_are_served() {
 
 #[test]
 fn a_cold_start_lists_without_starting_servers() {
-    let Some(files) = Files::new() else { return };
+    let Some(files) = FilesServer::new() else {
+        return;
+    };
     let tramline = Tramline::new();
     let config = files.mcp_config.to_str().unwrap();
     let first = tramline.run(&["registry", "list", "--mcp-config", config, "--json"]);
-    let listed = |done: &Done| serde_json::from_str::<Value>(&done.out()).unwrap();
+    let listed = |done: &CommandResult| serde_json::from_str::<Value>(&done.out()).unwrap();
     let first = listed(&first);
     assert!(first["count"].as_u64().unwrap() > 10, "{first}");
-    // The same configuration, but what it starts is gone: only what was kept can be listed.
+    // The same configuration, but its program is gone: only the cached list is available.
     let gone = "registry.log";
     let text = std::fs::read_to_string(&files.mcp_config).unwrap();
     let marked = files.dir.path().join(gone);
@@ -235,11 +241,11 @@ fn a_cold_start_lists_without_starting_servers() {
             .lines()
             .count()
     };
-    assert_eq!(starts(), 1, "another configuration is asked anew");
+    assert_eq!(starts(), 1, "another configuration is listed again");
     assert_eq!(list()["count"], first["count"]);
     assert_eq!(starts(), 1, "the same one is not");
     tramline.run(&["registry", "refresh", "--mcp-config", config, "--json"]);
-    assert_eq!(starts(), 2, "unless it is told to");
+    assert_eq!(starts(), 2, "unless a refresh is requested");
 }
 
 fn make_executable(path: &Path) {

@@ -1,4 +1,4 @@
-//! `tramline serve` as a process: what clients are told when files and servers change.
+//! `tramline serve` as a process: what clients receive when files and servers change.
 
 use crate::support::root;
 use serde_json::{Value, json};
@@ -9,23 +9,23 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 const TRAMLINE: &str = env!("CARGO_BIN_EXE_tramline");
-/// What is said when the tools have changed.
+/// The notification about changed tools.
 const CHANGED: &str = "notifications/tools/list_changed";
-/// More than anything here should take on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server process and its only client.
-struct Served {
+struct ServeProcess {
     child: Child,
     stdin: ChildStdin,
     said: Receiver<Value>,
     shown: Receiver<String>,
     asked: u32,
-    /// Changes that were told of while something else was waited for.
+    /// Notifications received while waiting for something else.
     changes: usize,
 }
 
-impl Served {
+impl ServeProcess {
     fn start(data: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(TRAMLINE)
             .arg("serve")
@@ -74,7 +74,7 @@ impl Served {
         writeln!(self.stdin, "{message}").unwrap();
     }
 
-    /// Waits for a message for which `wanted` gives something.
+    /// Waits for a message for which `wanted` returns something.
     fn hear<T>(&mut self, mut wanted: impl FnMut(&Value) -> Option<T>) -> T {
         loop {
             let message = self.said.recv_timeout(PATIENCE).unwrap();
@@ -87,7 +87,7 @@ impl Served {
         }
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the response.
     fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let id = self.asked;
@@ -106,7 +106,7 @@ impl Served {
         tools.iter().map(name).collect()
     }
 
-    /// Waits until the server has told of a change after which its tools are these.
+    /// Waits for a change notification after which these are the tools.
     fn changes_to(&mut self, expected: &[&str]) {
         loop {
             while self.changes == 0 {
@@ -119,7 +119,7 @@ impl Served {
         }
     }
 
-    /// Waits for a warning and gives its words.
+    /// Waits for a warning and returns its text.
     fn warned(&mut self) -> String {
         self.hear(|message| {
             let is_log = message["method"] == "notifications/message";
@@ -138,7 +138,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServeProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -147,7 +147,7 @@ impl Drop for Served {
 
 /// A document with these tools, each of which calls `tool` of the server `u`.
 fn document(tools: &[&str], tool: &str) -> String {
-    let unruly = tramline_unruly::program::unruly().unwrap();
+    let unruly = tramline_unruly::program::test_server().unwrap();
     let mut text = format!(
         "version: '1.0'\nserver: {{ name: s, version: '1' }}\n\
          mcpServers: {{ u: {{ command: {unruly:?} }} }}\ntools:\n"
@@ -163,7 +163,7 @@ fn document(tools: &[&str], tool: &str) -> String {
     text
 }
 
-/// Writes as editors do: beside the file, then in its place.
+/// Writes as editors do: to a temporary file, then renamed.
 fn write(path: &Path, text: &str) {
     let beside = path.with_extension("new");
     std::fs::write(&beside, text).unwrap();
@@ -180,8 +180,8 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 fn an_edit_is_served_and_a_flawed_one_is_not() {
     let (folder, file) = folder();
     write(&file, &document(&["one"], "echo"));
-    let mut served = Served::start(folder.path(), &[file.to_str().unwrap()]);
-    // The tools' server is asked in the background; what it says is in the list sooner or later.
+    let mut served = ServeProcess::start(folder.path(), &[file.to_str().unwrap()]);
+    // The tools' server is listed in the background; its tools appear sooner or later.
     while served.tools()[0].get("annotations").is_none() {}
     assert_eq!(served.names(), ["one"]);
 
@@ -211,7 +211,7 @@ fn an_edit_is_served_and_a_flawed_one_is_not() {
 fn a_tool_that_is_not_there_is_told_and_served_all_the_same() {
     let (folder, file) = folder();
     write(&file, &document(&["one"], "ecko"));
-    let mut served = Served::start(folder.path(), &[file.to_str().unwrap(), "--no-reload"]);
+    let mut served = ServeProcess::start(folder.path(), &[file.to_str().unwrap(), "--no-reload"]);
     let warned = served.warned();
     assert!(warned.contains("did you mean `echo`"), "{warned}");
     served.shows("T0017");
@@ -239,7 +239,7 @@ fn toolsets_are_named_or_refused() {
     assert!(said.contains("did you mean `graphs`?"), "{said}");
     let said = refused(&["--toolsets", "graphs,debug"]);
     assert!(said.contains("toolset `debug`"), "{said}");
-    let mut served = Served::start(folder.path(), &["--toolsets", "debug"]);
+    let mut served = ServeProcess::start(folder.path(), &["--toolsets", "debug"]);
     let names = served.names();
     assert!(names.contains(&"runs_list".to_owned()), "{names:?}");
 }

@@ -1,7 +1,8 @@
-//! Settings as an operator keeps them: sealed, named, used by real servers, and found nowhere.
+//! Settings as operators use them: encrypted, referred to by name, used by real servers, and never
+//! leaked.
 
-use crate::served::{Talk, installed, serve};
-use crate::support::{Done, Tramline, root};
+use crate::support::{CommandResult, Tramline, root};
+use crate::test_servers::{StdioClient, installed, serve};
 use serde_json::json;
 use std::fs;
 use std::io::Write as _;
@@ -12,7 +13,7 @@ use tramline::core::Value;
 use tramline::core::schema::Checker;
 
 const SECRET: &str = "sk-live-0123456789abcdefXYZ";
-/// Parts of the secret in base64 and hexadecimal, wherever it stands.
+/// Parts of the secret in base64 and hexadecimal, at any alignment.
 const CODED: [&str; 4] = [
     "LWxpdmUtMDEyMzQ1Njc4OWFiY2RlZlhZ",
     "saXZlLTAxMjM0NTY3ODlhYmNkZWZYW",
@@ -20,7 +21,7 @@ const CODED: [&str; 4] = [
     "736b2d6c6976652d",
 ];
 
-/// A folder with a document that gives its secrets to a server which tells everything.
+/// A folder with a document that gives its secrets to a server which repeats everything.
 fn document(folder: &Path) -> Option<PathBuf> {
     let server = installed("node_modules/.bin/mcp-server-everything")?;
     let path = folder.join("leak.yaml");
@@ -49,7 +50,7 @@ tools:
 }
 
 impl Tramline {
-    fn set(&self, key: &str, value: &str) -> Done {
+    fn set(&self, key: &str, value: &str) -> CommandResult {
         let mut child = self
             .command(&["settings", "set", key])
             .stdin(Stdio::piped())
@@ -60,7 +61,7 @@ impl Tramline {
         let mut input = child.stdin.take().unwrap();
         writeln!(input, "{value}").unwrap();
         drop(input);
-        Done(child.wait_with_output().unwrap())
+        CommandResult(child.wait_with_output().unwrap())
     }
 
     fn key_file(&self) -> PathBuf {
@@ -68,11 +69,11 @@ impl Tramline {
     }
 }
 
-fn said(done: &Done) -> String {
+fn said(done: &CommandResult) -> String {
     done.out() + &done.err()
 }
 
-/// Everything below a folder, as text.
+/// Everything in a folder, as text.
 fn everything_in(folder: &Path) -> String {
     let mut all = String::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -146,7 +147,7 @@ fn an_agent_sets_uses_and_reads_over_mcp_and_hears_no_secret() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(fs::File::create(&log).unwrap());
-    let mut talk = Talk::start(command.spawn().unwrap());
+    let mut talk = StdioClient::start(command.spawn().unwrap());
     let set = json!({"key": "API_TOKEN", "value": SECRET});
     let mut heard = talk.call("settings_set", &set).to_string();
     let mut call = |tool: &str, arguments: serde_json::Value| {
@@ -235,7 +236,7 @@ fn a_lost_or_other_key_overwrites_nothing() {
         }
         assert_eq!(place.key_file().exists(), key.is_some(), "no key is made");
         assert_eq!(fs::read(place.key_file()).ok(), key);
-        // A doctor sees it, and forgetting needs no key.
+        // `doctor` reports it, and deleting needs no key.
         assert_eq!(place.run(&["doctor"]).code(), 1);
         fs::write(place.key_file(), &right).unwrap();
         fs::set_permissions(place.key_file(), fs::Permissions::from_mode(0o600)).unwrap();
@@ -257,7 +258,7 @@ fn a_command_that_is_killed_leaves_the_old_or_the_new() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // From before the key is made to after all is written.
+        // From before the key is created to after everything is written.
         let until = std::time::Instant::now() + std::time::Duration::from_millis(round * 3);
         while std::time::Instant::now() < until {
             std::hint::spin_loop();
@@ -288,7 +289,7 @@ fn the_environment_wins_and_values_come_without_their_line_end() {
     assert_eq!(got.text("value"), "eu-west");
     let mut outside = place.command(&["settings", "get", "region", "--json"]);
     outside.env("TRAMLINE_SETTING_REGION", "somewhere-else-entirely");
-    let got = Done(outside.output().unwrap());
+    let got = CommandResult(outside.output().unwrap());
     assert_eq!(got.text("value"), "som…rely");
     assert_eq!(got.text("source"), "TRAMLINE_SETTING_REGION");
     for (key, value) in [("a b", "value"), ("A", "abc")] {
@@ -296,11 +297,11 @@ fn the_environment_wins_and_values_come_without_their_line_end() {
     }
     assert_eq!(place.run(&["settings", "get", "nothing"]).code(), 2);
     assert_eq!(place.run(&["settings", "rm", "nothing"]).code(), 2);
-    // A key elsewhere: nothing is made beside the runs.
+    // A key elsewhere: none is created next to the runs.
     let elsewhere = Tramline::new();
     let file = elsewhere.data.path().join("own.key");
     let mut command = elsewhere.command(&["settings", "set", "A", "some-secret"]);
-    let done = Done(command.env("TRAMLINE_KEY_FILE", &file).output().unwrap());
+    let done = CommandResult(command.env("TRAMLINE_KEY_FILE", &file).output().unwrap());
     assert_eq!(done.code(), 0, "{}", done.err());
     assert!(file.exists() && !elsewhere.key_file().exists());
 }
@@ -389,7 +390,7 @@ fn what_a_server_says_of_its_tools_holds_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("mcp.json");
     let config = config.to_str().unwrap();
-    let unruly = tramline_unruly::program::unruly().unwrap();
+    let unruly = tramline_unruly::program::test_server().unwrap();
     let servers = json!({"mcpServers": {
         "u": {"command": unruly, "env": {"UNRULY_SAYS": "it is ${settings.API_TOKEN}"}},
     }});
@@ -424,10 +425,10 @@ fn what_was_kept_of_tools_is_cleaned_when_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("mcp.json");
     let config = config.to_str().unwrap();
-    let unruly = tramline_unruly::program::unruly().unwrap();
+    let unruly = tramline_unruly::program::test_server().unwrap();
     let servers = json!({"mcpServers": {"u": {"command": unruly, "env": {"UNRULY_SAYS": SECRET}}}});
     fs::write(config, servers.to_string()).unwrap();
-    // Kept while nobody knows that it is a secret.
+    // Stored before it is known to be a secret.
     let list = ["registry", "list", "--json", "--mcp-config", config];
     assert!(place.run(&list).out().contains(SECRET));
     assert_eq!(place.set("API_TOKEN", SECRET).code(), 0);
@@ -440,7 +441,7 @@ fn what_was_kept_of_tools_is_cleaned_when_it_is_read() {
     );
 }
 
-/// A server that refuses every request with all that it was sent.
+/// A server that rejects every request and repeats all that it was sent.
 fn echoing() -> std::net::SocketAddr {
     use std::io::{BufRead as _, BufReader};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -512,7 +513,7 @@ tools:
             vec!["doctor", "--mcp-config", config],
         ] {
             let mut command = place.command(&words);
-            let done = Done(command.env("OUR_TEST_KEY", SECRET).output().unwrap());
+            let done = CommandResult(command.env("OUR_TEST_KEY", SECRET).output().unwrap());
             assert_hidden(&said(&done));
         }
     }
@@ -533,7 +534,7 @@ tools:
         .env("OUR_TEST_KEY", SECRET)
         .arg("--config")
         .arg(&file);
-    let done = Done(command.output().unwrap());
+    let done = CommandResult(command.output().unwrap());
     assert!(said(&done).contains("403"), "{}", said(&done));
     assert_hidden(&said(&done));
     assert_hidden(&everything_in(place.data.path()));
@@ -545,7 +546,7 @@ fn the_operator_is_warned_of_secrets_that_are_hidden_badly() {
     for (value, says) in [
         ("swordfish", "can be guessed"),
         ("48213377", "can be guessed"),
-        ("password", "too common to be hidden"),
+        ("password", "too common to redact"),
     ] {
         let done = place.set("PIN", value);
         assert_eq!(done.code(), 0, "{}", said(&done));
@@ -557,7 +558,7 @@ fn the_operator_is_warned_of_secrets_that_are_hidden_badly() {
     }
     let listed = place.run(&["settings", "list"]);
     assert!(
-        listed.out().contains("too common to be hidden"),
+        listed.out().contains("too common to redact"),
         "{}",
         listed.out()
     );

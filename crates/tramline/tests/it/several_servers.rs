@@ -1,34 +1,34 @@
-//! Several servers and the command line on one data directory: whoever answers last knows what the
-//! others did, and a call that one of them left when it was killed is asked about, never repeated.
+//! Several servers and the command line on one data directory: the last to answer knows what the
+//! others did, and a call that was in flight in a killed process is asked about, never repeated.
 
-use crate::control::{Desk, Over};
-use crate::served::Talk;
+use crate::control::{ControlProject, TestTransport};
+use crate::test_servers::StdioClient;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
-use tramline_unruly::processes::until;
+use tramline_unruly::processes::wait_until;
 
-/// More than anything here should take on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
 /// A data directory whose servers log the calls that arrive.
-struct Place {
-    desk: Desk,
+struct SharedDirectory {
+    desk: ControlProject,
     log: PathBuf,
 }
 
-impl Place {
+impl SharedDirectory {
     fn new() -> Self {
-        let desk = Desk::new(Over::Stdio);
+        let desk = ControlProject::new(TestTransport::Stdio);
         let log = desk.file("calls.log");
-        let unruly = tramline_unruly::program::unruly().unwrap();
+        let unruly = tramline_unruly::program::test_server().unwrap();
         let servers = json!({"mcpServers": {"u": {"command": unruly, "env": {"UNRULY_LOG": log}}}});
         std::fs::write(desk.file("mcp.json"), servers.to_string()).unwrap();
         Self { desk, log }
     }
 
-    fn server(&self) -> Talk {
+    fn server(&self) -> StdioClient {
         let child = self
             .desk
             .command()
@@ -37,7 +37,7 @@ impl Place {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        Talk::start(child)
+        StdioClient::start(child)
     }
 
     /// The nodes whose calls have arrived, in order.
@@ -52,7 +52,7 @@ impl Place {
     }
 
     fn until_called(&self, node: &str) {
-        until(SOON, || self.called().iter().any(|called| called == node)).unwrap();
+        wait_until(SOON, || self.called().iter().any(|called| called == node)).unwrap();
     }
 
     fn shown(&self, run: &str) -> Value {
@@ -67,12 +67,12 @@ impl Place {
         let pauses = shown["pauses"].as_array().unwrap().iter();
         let asked = pauses.filter(|asked| asked["answer"].is_null());
         let asked = asked.clone().find(|asked| asked["node"] == node);
-        let asked = asked.unwrap_or_else(|| panic!("nothing is asked about {node}: {shown}"));
+        let asked = asked.unwrap_or_else(|| panic!("no question about {node}: {shown}"));
         asked["checkpoint"].as_str().unwrap().to_owned()
     }
 
-    /// `t0` and `t4` wait for a person in a run of this server's.
-    fn started_at(&self, server: &mut Talk) -> String {
+    /// `t0` and `t4` wait for a person in a run of this server.
+    fn started_at(&self, server: &mut StdioClient) -> String {
         let task = |id: &str, delay_ms: u64| {
             json!({"id": id, "tool": "u:record", "approval": true,
                 "arguments": {"node": id, "delay_ms": delay_ms}})
@@ -109,7 +109,7 @@ impl Place {
 
 #[test]
 fn a_call_that_a_killed_server_left_is_in_doubt_at_the_other() {
-    let place = Place::new();
+    let place = SharedDirectory::new();
     let mut c = place.server();
     let run = place.started_at(&mut c);
     let mut a = place.server();
@@ -124,7 +124,7 @@ fn a_call_that_a_killed_server_left_is_in_doubt_at_the_other() {
 
 #[test]
 fn so_is_one_that_a_killed_resume_left() {
-    let place = Place::new();
+    let place = SharedDirectory::new();
     let mut c = place.server();
     let run = place.started_at(&mut c);
     let checkpoint = place.question(&run, "t0");
@@ -152,7 +152,7 @@ fn so_is_one_that_a_killed_resume_left() {
 
 #[test]
 fn and_it_stays_answerable_when_a_third_process_touched_it() {
-    let place = Place::new();
+    let place = SharedDirectory::new();
     let mut c = place.server();
     let run = place.started_at(&mut c);
     let mut a = place.server();
@@ -164,7 +164,7 @@ fn and_it_stays_answerable_when_a_third_process_touched_it() {
         .desk
         .place
         .run(&["runs", "resume", &run, "--mcp-config", &config]);
-    // The server that waits for the other decision may have been quicker.
+    // The server that waits for the other decision may have been faster.
     let is_driven = touched.code() == 1 && touched.err().contains("is being driven");
     assert!(
         touched.code() == 4 || is_driven,

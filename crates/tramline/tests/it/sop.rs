@@ -1,7 +1,7 @@
-//! Procedures as an agent walks them: over pipes and HTTP, with real tools behind the gate.
+//! SOP sessions of an agent: over pipes and HTTP, with real tools behind the gate.
 
-use crate::served::{Talk, serve};
 use crate::support::{Tramline, root};
+use crate::test_servers::{StdioClient, serve};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ mod pinned;
 
 const RETAIL: &str = "examples/sop/retail/retail.md";
 
-/// A data directory, and a shop's server beside it.
+/// A data directory, and a shop's server next to it.
 struct Shop {
     place: Tramline,
 }
@@ -49,7 +49,7 @@ impl Shop {
         command
     }
 
-    fn talk(&self, more: &[&str]) -> Talk {
+    fn talk(&self, more: &[&str]) -> StdioClient {
         let child = self
             .command(more)
             .stdin(Stdio::piped())
@@ -57,22 +57,22 @@ impl Shop {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        Talk::start(child)
+        StdioClient::start(child)
     }
 }
 
-/// Calls a tool and gives what it says as data.
-fn say(talk: &mut Talk, tool: &str, arguments: Value) -> Value {
+/// Calls a tool and returns its reply as data.
+fn say(talk: &mut StdioClient, tool: &str, arguments: Value) -> Value {
     let result = talk.call(tool, &arguments);
     result["structuredContent"].clone()
 }
 
-fn go(talk: &mut Talk, node: &str) -> Value {
+fn go(talk: &mut StdioClient, node: &str) -> Value {
     say(talk, "goto_node", json!({"node_id": node}))
 }
 
-/// Calls a tool; where a person is asked about it, that person agrees at a prompt elsewhere.
-fn call(shop: &Shop, talk: &mut Talk, tool: &str, arguments: Value) -> Value {
+/// Calls a tool; if a person is asked about it, that person approves at another terminal.
+fn call(shop: &Shop, talk: &mut StdioClient, tool: &str, arguments: Value) -> Value {
     let confirm = "the customer said yes";
     let called = json!({"tool": tool, "arguments": arguments, "confirm": confirm});
     let told = say(talk, "sop_call", called.clone());
@@ -125,7 +125,7 @@ fn sophia_martin_has_three_wishes() {
         json!({"pending": 3, "in_progress": 0, "completed": 0})
     );
 
-    // Who is it?
+    // Authentication.
     let start = go(&mut talk, "START");
     assert_eq!(
         start,
@@ -150,7 +150,7 @@ fn sophia_martin_has_three_wishes() {
     assert_eq!(found["user_id"], "sophia_martin_8570");
     go(&mut talk, "GREET");
 
-    // The first wish: another address for a pending order.
+    // The first request: another address for a pending order.
     let route = go(&mut talk, "ROUTE");
     assert_eq!(route["edges"].as_array().unwrap().len(), 7);
     assert_eq!(
@@ -169,7 +169,7 @@ fn sophia_martin_has_three_wishes() {
     assert_eq!(off["valid_next"], json!(["IS_PENDING_M"]));
     let unknown = go(&mut talk, "COLLECT_MOD_ADR");
     assert_eq!(unknown["did_you_mean"], "COLLECT_MOD_ADDR");
-    // The other order's address is looked up, and noted for later.
+    // The other order's address is looked up, and stored for later.
     let luggage = call(
         &shop,
         &mut talk,
@@ -211,13 +211,14 @@ fn sophia_martin_has_three_wishes() {
         "goto_node",
         json!({"node_id": "DO_MOD_ADDR", "slots": slots}),
     );
-    // An agent's word is not enough: a person is asked, and a no is a refusal that says so.
+    // An agent's confirmation is not enough: a person is asked, and a rejection is reported with
+    // its reason.
     let wanted = json!({
         "tool": "modify_pending_order_address",
         "arguments": {"order_id": "#W0"},
         "confirm": "the customer said yes",
     });
-    // A rule wants the order looked up first, and says so.
+    // A rule requires looking the order up first, and says so.
     let unknown = say(&mut talk, "sop_call", wanted.clone());
     let first = json!([{"tool": "get_order_details", "arguments": {"order_id": "#W0"}}]);
     assert_eq!(unknown["error"]["call_first"], first, "{unknown}");
@@ -254,7 +255,7 @@ fn sophia_martin_has_three_wishes() {
         todos("completed", "in_progress", "pending", Some(&note)),
     );
 
-    // The second: the profile. This time it is walked by itself.
+    // The second: the profile. This time with automatic moves.
     let slots = json!({"user_address": {"street": "456 Elm Ave"}});
     go(&mut talk, "ROUTE");
     let on = say(

@@ -1,11 +1,11 @@
-//! What is stored, as the command line meets it: damaged, read-only, newer.
+//! Stored data on the command line: damaged, read-only, from a newer version.
 
 use crate::support::Tramline;
 use std::path::Path;
 use std::process::Command;
 use tramline::core::Value;
 
-/// A data directory with a few runs that are over.
+/// A data directory with a few finished runs.
 fn filled() -> Tramline {
     let tramline = Tramline::new();
     for _ in 0..3 {
@@ -32,7 +32,7 @@ fn runs(tramline: &Tramline) -> Vec<String> {
         .collect()
 }
 
-/// Damages a database by way of SQL, as a disk would by way of its sectors.
+/// Damages a database through SQL, as a disk would through its sectors.
 fn damage(dir: &Path, sql: &str) {
     let script = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nassert c.execute(sys.argv[2]).rowcount\nc.commit()";
     let mut python = Command::new("python3");
@@ -91,7 +91,7 @@ fn doctor_deep_names_what_is_damaged_and_what_to_do() {
         &tramline.data_dir(),
         &format!("DELETE FROM chunks WHERE {}", of(&all[1])),
     );
-    // A plain look does not read all of it, and says so.
+    // Without `--deep` it does not read everything, and says so.
     let plain = tramline.run(&["doctor"]);
     assert_eq!(plain.code(), 0, "{}", plain.out());
     assert!(plain.out().contains("--deep"), "{}", plain.out());
@@ -100,7 +100,7 @@ fn doctor_deep_names_what_is_damaged_and_what_to_do() {
     for run in &all[..2] {
         let named = found.iter().find(|(_, what, _)| what == run).unwrap();
         assert!(
-            !named.0 && named.2.contains("missing or not as they were written"),
+            !named.0 && named.2.contains("missing or damaged"),
             "{named:?}"
         );
         assert!(
@@ -128,7 +128,7 @@ fn a_damaged_log_is_told_of_before_it_is_written_over() {
     let tramline = filled();
     let log = tramline.data_dir().join("tramline.db-wal");
     let mut bytes = std::fs::read(&log).unwrap();
-    // In the page of the first frame, so that all is behind it.
+    // In the page of the first frame, so that everything comes after it.
     bytes[32 + 24 + 100] ^= 1;
     std::fs::write(&log, bytes).unwrap();
     let _ = std::fs::remove_file(tramline.data_dir().join("tramline.db-shm"));
@@ -139,10 +139,10 @@ fn a_damaged_log_is_told_of_before_it_is_written_over() {
     }
 }
 
-/// A file system that is made read-only, gone when dropped.
-struct Mounted(tempfile::TempDir);
+/// A file system that is remounted read-only, unmounted when dropped.
+struct ReadOnlyMount(tempfile::TempDir);
 
-impl Mounted {
+impl ReadOnlyMount {
     fn run(&self, words: &[&str]) -> bool {
         let done = Command::new(words[0])
             .args(&words[1..])
@@ -152,7 +152,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for ReadOnlyMount {
     fn drop(&mut self) {
         self.run(&["umount", "-l"]);
     }
@@ -160,11 +160,11 @@ impl Drop for Mounted {
 
 #[test]
 fn a_read_only_directory_is_read_and_not_written() {
-    let disk = Mounted(tempfile::tempdir().unwrap());
+    let disk = ReadOnlyMount(tempfile::tempdir().unwrap());
     if !disk.run(&["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs"]) {
         assert!(
             std::env::var_os("CI").is_none(),
-            "a file system cannot be mounted"
+            "cannot mount a file system"
         );
         return;
     }

@@ -1,7 +1,6 @@
-//! The studio as it is opened on documents: runs over the API, what went over the wire, and no
-//! secret anywhere.
+//! The studio opened on documents: runs over the API, wire messages, and no secret anywhere.
 
-use crate::door::exchanged;
+use crate::http_auth::exchanged;
 use crate::support::Tramline;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,14 +9,14 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 const SECRET: &str = "sk-live-0123456789abcdefXYZ";
-/// Nothing here takes longer, on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A studio that is open.
+/// An open studio.
 struct Studio {
     child: Child,
     address: String,
-    /// What the operator's own address ends with; it is used up.
+    /// The end of the operator's own address; it is used up.
     code: String,
     key: String,
 }
@@ -49,7 +48,8 @@ impl Studio {
         }
     }
 
-    /// A request with the studio's key and these headers beside the usual ones: the whole answer.
+    /// A request with the studio's key and these headers in addition to the usual ones: the whole
+    /// response.
     fn asked(&self, verb: &str, path: &str, more: &str, body: &str) -> String {
         let request = format!(
             "{verb} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{more}\
@@ -112,7 +112,7 @@ tools:
       - {{ id: echo, type: mcp, server: u, tool: echo, args: {{ say: 'Bearer ${{settings.API_TOKEN}}' }}, next: out }}
       - {{ id: out, type: exit }}
 ",
-        tramline_unruly::program::unruly().unwrap().display()
+        tramline_unruly::program::test_server().unwrap().display()
     );
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
@@ -162,7 +162,7 @@ fn what_went_over_the_wire_is_shown_without_secrets() {
     let eval = json!({"language": "jsonata", "expression": "echo", "run_id": run});
     assert_eq!(studio.api("POST", "/api/eval", Some(&eval)).0, 200);
     drop(studio);
-    // After a restart the request is told as the journal has it, and that is said.
+    // After a restart the request is shown from the journal, and marked as such.
     let studio = Studio::open(&place, &[&path]);
     let (_, step) = studio.api("GET", &format!("/api/runs/{run}/steps/3"), None);
     assert_eq!(step["request"]["kept"], false, "{step}");
@@ -229,7 +229,7 @@ fn a_code_is_exchanged_once_by_the_studio_s_own_page() {
     assert_eq!(status, 403, "{reply}");
     let message = reply["error"]["message"].as_str().unwrap();
     assert!(message.contains("`tramline studio`"), "{message}");
-    // The code of another studio is for a request that the door lets in only.
+    // The code of another studio only works for a request that is admitted.
     let mut child = place
         .command(&["studio", "--no-open"])
         .stdout(Stdio::piped())
@@ -283,7 +283,7 @@ fn neither_key_nor_code_is_in_a_log() {
         key,
     };
     assert_eq!(studio.api("GET", "/api/about", None).0, 200);
-    // A used code brings no further one here: this is no terminal.
+    // A used code yields no further one here: this is not a terminal.
     assert_eq!(exchanged(&studio.address, &studio.code).0, 403);
     studio.child.kill().unwrap();
     let mut rest = String::new();
@@ -321,7 +321,7 @@ fn a_service_prints_no_code() {
     assert!(said.contains("/studio\n") && !said.contains('#'), "{said}");
 }
 
-/// What a request for the key gets that names this host.
+/// The response to a key request that names this host.
 fn answer_for(address: &str, host: &str, body: &str) -> String {
     let request = format!(
         "POST /api/studio/key HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
@@ -375,11 +375,11 @@ tools:
     let told = go().to_string();
     assert!(told.contains("is not trusted yet"), "{told}");
     assert!(!mark.exists());
-    // It counts at once, in the studio that is open.
+    // It takes effect at once, in the open studio.
     assert_eq!(place.run(&["trust", file]).code(), 0);
     go();
     assert!(mark.exists());
-    // An edit in the editor is a change of what is started, too.
+    // An edit in the editor also changes what is started.
     std::fs::remove_file(&mark).unwrap();
     let (_, listed) = studio.api("GET", "/api/documents/g.yaml", None);
     let edited = text.replace("exit 1", "exit 2");

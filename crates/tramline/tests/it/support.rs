@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tramline::core::Value;
 
-/// The project's own folder, where the examples lie.
+/// The root of the repository, where the examples are.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -12,7 +12,7 @@ pub(crate) fn root() -> PathBuf {
         .unwrap()
 }
 
-/// A folder of its own with a data directory in it, and the binary over that.
+/// A temporary folder with a data directory, and the binary on it.
 pub(crate) struct Tramline {
     pub(crate) data: tempfile::TempDir,
 }
@@ -24,7 +24,7 @@ impl Tramline {
         }
     }
 
-    /// Where runs are kept: beside what else a test puts into the folder.
+    /// The data directory: next to anything else a test puts into the folder.
     pub(crate) fn data_dir(&self) -> PathBuf {
         self.data.path().join("runs")
     }
@@ -42,15 +42,15 @@ impl Tramline {
     }
 
     /// Runs the command to its end.
-    pub(crate) fn run(&self, words: &[&str]) -> Done {
-        Done(self.command(words).output().unwrap())
+    pub(crate) fn run(&self, words: &[&str]) -> CommandResult {
+        CommandResult(self.command(words).output().unwrap())
     }
 }
 
 /// A command that has ended.
-pub(crate) struct Done(pub(crate) Output);
+pub(crate) struct CommandResult(pub(crate) Output);
 
-impl Done {
+impl CommandResult {
     pub(crate) fn code(&self) -> i32 {
         self.0.status.code().unwrap_or(-1)
     }
@@ -68,7 +68,7 @@ impl Done {
             .unwrap_or_else(|error| panic!("{error}: {} {}", self.out(), self.err()))
     }
 
-    /// The text under a key of the JSON printed.
+    /// The text under a key of the printed JSON.
     pub(crate) fn text(&self, key: &str) -> String {
         let json = self.json();
         json.get(key)

@@ -1,7 +1,7 @@
-//! Telemetry as operators receive it: a real OTLP receiver, Prometheus' own checker, lines of logs.
+//! Telemetry as operators receive it: a real OTLP receiver, Prometheus' own checker, log lines.
 
-use crate::served::{Http, Talk, installed};
 use crate::support::Tramline;
+use crate::test_servers::{Http, StdioClient, installed};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,19 +11,19 @@ use std::time::Duration;
 use tramline_unruly::program;
 
 mod eras;
-mod out_of_reach;
-mod scraped;
-mod thought;
-mod told;
-mod walked;
+mod metrics;
+mod models;
+mod sop_sessions;
+mod spans;
+mod unreachable;
 
-/// More than anything here should take on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 /// The caller's trace and span.
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SPAN: &str = "b7ad6b7169203331";
 
-/// A receiver of OTLP; ended when dropped.
+/// An OTLP receiver; ended when dropped.
 pub(super) struct Otlp {
     child: Child,
     port: String,
@@ -32,7 +32,7 @@ pub(super) struct Otlp {
 }
 
 impl Otlp {
-    /// Starts one, if its messages are installed.
+    /// Starts one, if its message definitions are installed.
     pub(super) fn start() -> Option<Self> {
         let python = installed("otlp-venv/bin/python")?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/telemetry/receiver.py");
@@ -69,7 +69,7 @@ impl Otlp {
             .env("OTEL_SERVICE_NAME", "trams");
     }
 
-    /// Waits for a span of this name, and gives all of that name so far.
+    /// Waits for a span of this name, and returns all of that name so far.
     pub(super) fn named(&mut self, name: &str) -> Vec<Value> {
         loop {
             let fits = |span: &&Value| span["name"] == name;
@@ -113,7 +113,7 @@ impl Drop for Otlp {
     }
 }
 
-/// The graphs that are told of.
+/// The graphs that are observed.
 pub(super) fn document(dir: &Path) -> std::path::PathBuf {
     let graph = |name: &str, first: &str, nodes: &[Value]| {
         let mut all = vec![json!({"id": "entry", "type": "entry", "next": first})];
@@ -137,7 +137,7 @@ pub(super) fn document(dir: &Path) -> std::path::PathBuf {
     let document = json!({
         "version": "1.0",
         "server": {"name": "trams", "version": "1.0.0"},
-        "mcpServers": {"u": {"command": program::unruly().unwrap()}},
+        "mcpServers": {"u": {"command": program::test_server().unwrap()}},
         "tools": [
             graph("look", "look", &[call("look", "meta", json!({}))]),
             graph("breaks", "breaks", &[call("breaks", "fail", json!({"message": "it broke"}))]),
@@ -153,15 +153,15 @@ pub(super) fn document(dir: &Path) -> std::path::PathBuf {
     path
 }
 
-/// The binary with these words over a document, sending to a receiver.
-pub(super) fn run(home: &Tramline, to: &Otlp, words: &[&str]) -> crate::support::Done {
+/// The binary with these words on a document, sending to a receiver.
+pub(super) fn run(home: &Tramline, to: &Otlp, words: &[&str]) -> crate::support::CommandResult {
     let mut command = home.command(words);
     to.set(&mut command);
-    crate::support::Done(command.output().unwrap())
+    crate::support::CommandResult(command.output().unwrap())
 }
 
-/// `tramline serve` over standard input and output, sending to a receiver.
-pub(super) fn talk(home: &Tramline, to: &Otlp, document: &Path) -> Talk {
+/// `tramline serve` over stdio, sending to a receiver.
+pub(super) fn talk(home: &Tramline, to: &Otlp, document: &Path) -> StdioClient {
     let mut command = home.command(&["serve"]);
     to.set(&mut command);
     let child = command
@@ -169,7 +169,7 @@ pub(super) fn talk(home: &Tramline, to: &Otlp, document: &Path) -> Talk {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    Talk::start(child.unwrap())
+    StdioClient::start(child.unwrap())
 }
 
 /// `tramline serve --http` with more words.

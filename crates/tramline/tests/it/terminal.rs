@@ -1,4 +1,4 @@
-//! Hostile texts on a terminal: servers, documents and file names steer nothing and fake no line.
+//! Hostile texts on a terminal: servers, documents and file names cannot control it or fake a line.
 #![cfg(target_os = "linux")]
 
 use crate::support::Tramline;
@@ -9,14 +9,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tramline_unruly::program;
 
-/// Renames the window, rings, clears the screen, goes up a line, colours by C1, turns the direction
-/// of writing, and pretends to be a line of ours.
+/// Renames the window, rings, clears the screen, moves up a line, colours with C1, reverses the
+/// text direction, and imitates a line of ours.
 const HOSTILE: &str = "EVIL\u{1b}]0;PWNED\u{7}\u{1b}[2J\u{1b}[1A\u{9b}31m\u{7f}\u{202e}txt\u{2066}\u{200f}\u{61c}\u{2028}\r\nerror: FAKED\n└─ completed in 1 ms";
 
-/// Stands for the latest run.
+/// A placeholder for the latest run.
 const LATEST: &str = "LATEST";
 
-/// Runs the command on a terminal of its own and gives all that came out of it.
+/// Runs the command on a pseudo-terminal and returns all its output.
 fn on_terminal(place: &Tramline, words: &[&str]) -> String {
     let quoted = |word: &&str| format!("'{}'", word.replace('\'', "'\\''"));
     let mut line = vec![quoted(&env!("CARGO_BIN_EXE_tramline"))];
@@ -61,7 +61,7 @@ fn assert_steers_nothing(shown: &str, what: &str) {
     }
 }
 
-/// The same, where every text of others stands inside a line of ours.
+/// The same, where all untrusted text is inside a line of ours.
 fn assert_harmless(shown: &str, what: &str) {
     assert_steers_nothing(shown, what);
     for line in shown.split(['\n', '\r']) {
@@ -70,10 +70,10 @@ fn assert_harmless(shown: &str, what: &str) {
     }
 }
 
-/// A file with a client's servers, one of which says this of itself.
+/// A client configuration whose server describes itself with this.
 fn servers(folder: &Path, says: &str) -> String {
     let path = folder.join("mcp.json");
-    let unruly = program::unruly().unwrap();
+    let unruly = program::test_server().unwrap();
     let servers = json!({"mcpServers": {"u": {"command": unruly, "env": {"UNRULY_SAYS": says}}}});
     fs::write(&path, servers.to_string()).unwrap();
     path.to_str().unwrap().to_owned()
@@ -120,7 +120,7 @@ fn what_servers_say_steers_no_terminal() {
     ] {
         assert_harmless(&on_terminal(&place, &words), &words[..2].join(" "));
     }
-    // What scripts read means the same.
+    // The output for scripts keeps its meaning.
     let listed = place.run(&["registry", "list", "--json", "--mcp-config", &servers]);
     let listed: serde_json::Value = serde_json::from_str(&listed.out()).unwrap();
     assert!(listed.to_string().contains("PWNED"), "{listed}");
@@ -165,7 +165,7 @@ fn what_documents_say_steers_no_terminal() {
     ] {
         assert_steers_nothing(&on_terminal(&place, &words), &words[..2].join(" "));
     }
-    // Into a file or a pipe a result goes as it is.
+    // To a file or a pipe a result is written unchanged.
     let told = place.run(&["run", &tells, "--mcp-config", &servers]);
     assert_eq!(told.out(), format!("{HOSTILE}\n"));
 }

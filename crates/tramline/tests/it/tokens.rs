@@ -1,7 +1,7 @@
-//! Tokens as operators give them, and what they are warned of; a server that is ended by a signal.
+//! Tokens as operators set them, with warnings; a server that is ended by a signal.
 
-use crate::served::serve;
-use crate::support::{Done, Tramline};
+use crate::support::{CommandResult, Tramline};
+use crate::test_servers::serve;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,13 +12,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Nothing here takes longer, on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const DOCUMENT: &str = "examples/graphs/approval.yaml";
 
-/// A command that is expected to end by itself at once.
-fn refused(command: &mut Command) -> Done {
-    Done(command.output().unwrap())
+/// A command that is expected to end at once.
+fn refused(command: &mut Command) -> CommandResult {
+    CommandResult(command.output().unwrap())
 }
 
 #[test]
@@ -58,16 +58,16 @@ fn beyond_loopback_a_blank_or_short_token_is_refused() {
     }
 }
 
-/// A server that has begun, with what it said until then.
-struct Begun {
+/// A running server, with its output so far.
+struct StartedServer {
     child: Child,
     address: String,
     said: String,
-    /// What it says later; ends with it.
+    /// Its later output; closed when it ends.
     lines: Receiver<String>,
 }
 
-impl Begun {
+impl StartedServer {
     fn start(mut command: Command) -> Self {
         let mut child = command
             .args(["--http", "127.0.0.1:0"])
@@ -123,7 +123,7 @@ impl Begun {
         stream
     }
 
-    /// A whole request, and what comes of it until a text has come.
+    /// A complete request, and its response until a text has arrived.
     fn asked(&self, method: &str, path: &str, body: &str, until: &str) -> (TcpStream, String) {
         let length = body.len();
         let mut stream = self.send(&format!(
@@ -142,7 +142,7 @@ impl Begun {
     }
 }
 
-impl Drop for Begun {
+impl Drop for StartedServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -168,7 +168,7 @@ fn operators_are_warned_of_what_others_can_read_or_change() {
     let start = |more: &[&str]| {
         let mut command = serving(&data);
         command.arg("--token-file").arg(&tokens).args(more);
-        Begun::start(command).said.clone()
+        StartedServer::start(command).said.clone()
     };
     let quiet = start(&[]);
     assert!(!quiet.contains("warning"), "{quiet}");
@@ -187,14 +187,14 @@ fn operators_are_warned_of_what_others_can_read_or_change() {
     assert!(change.contains("can change the data directory"), "{change}");
     let mut blank = serving(&place.data.path().join("other"));
     blank.env("TRAMLINE_TOKEN", " ");
-    let blank = Begun::start(blank);
+    let blank = StartedServer::start(blank);
     assert!(blank.said.contains("the token is blank"), "{}", blank.said);
 }
 
 #[test]
 fn a_signal_ends_the_server_whatever_is_open() {
     let place = Tramline::new();
-    let mut server = Begun::start(serving(place.data.path()));
+    let mut server = StartedServer::start(serving(place.data.path()));
     let started = r#"{"input": {"path": "target/never-written.txt", "text": "x"}}"#;
     let (_keep, answer) = server.asked("POST", "/api/tools/write_note/runs", started, "run_id");
     let run = answer.split("\"run_id\":\"").nth(1).unwrap();
@@ -222,7 +222,7 @@ fn a_signal_ends_the_server_whatever_is_open() {
 #[test]
 fn without_a_token_questions_for_a_person_stay_open() {
     let place = Tramline::new();
-    let server = Begun::start(serving(place.data.path()));
+    let server = StartedServer::start(serving(place.data.path()));
     let started = r#"{"input": {"path": "target/never-written.txt", "text": "x"}}"#;
     let (_keep, answer) = server.asked("POST", "/api/tools/write_note/runs", started, "run_id");
     let run = answer.split("\"run_id\":\"").nth(1).unwrap();

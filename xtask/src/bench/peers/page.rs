@@ -1,33 +1,33 @@
-//! The page of figures: fixed words first, tables made of what was measured.
+//! The page of results: fixed text first, then tables generated from the measurements.
 
 use serde_json::Value;
 use std::fmt::Write as _;
 
-mod notes;
+mod targets;
 
-pub(super) use notes::verdict;
+pub(super) use targets::verdict;
 
-/// The words before the figures.
+/// The text before the figures.
 const FRAME: &str = "\
 # Benchmarks
 
-Tramline and its peers at the same work, side by side in one run on one machine. `cargo xtask bench peers` installs the peers from
-their registries, measures everybody and writes this page whole, figures and verdicts; `--quick` runs a small version, `--only 1,3`
-a part, `--n8n` also measures n8n, which is large.
+Tramline and its peers do the same work, side by side in one run on one machine. `cargo xtask bench peers` installs the peers from
+their registries, measures all of them and writes this page; `--quick` runs a small version, `--only 1,3` runs some of the
+workloads, `--n8n` also measures n8n, which is large.
 
-How it is kept fair:
+How the comparison is kept fair:
 
-- Everybody works on the same machine in the same run, turn about: one turn each, then the next round. What disturbs the machine
-  disturbs all.
-- Everybody does the same work, as far as it can. Where somebody does less or more, such as keeping nothing where others are
-  durable, the words above the table say so; who cannot do it has the reason in its cell.
-- Peers have the versions named below, as their registries deliver them, and are used the way their documentation says, by the
-  scripts in `crates/tramline-bench/peers`. Tramline is built as it is shipped. What is measured, and how, is in
+- All programs run on the same machine in the same run and take turns: one turn each, then the next round. Other load on the
+  machine affects all of them.
+- All programs do the same work, as far as they can. If one does less or more, such as storing nothing where others are durable,
+  the text above the table says so; if one cannot do the work, its cell gives the reason.
+- Peers have the versions listed below, as published in their registries, and are used as their documentation says, by the
+  scripts in `crates/tramline-bench/peers`. Tramline is the release build. The code of the measurements is in
   `crates/tramline-bench/src/bin/tramline-bench-peers`.
-- Figures are medians of several turns, with the least and the most beside them; where a turn times short things, it takes the
-  best of many, for everybody. Ratios say how many times worse than Tramline somebody is; under 1 they are better.
-- Limits are no peers: they are the barest program, file or piece of data that could do the same.
-- A turn that takes longer than a fixed time is ended and told as that.
+- Figures are medians of several turns, with the minimum and maximum in parentheses. A turn that times short operations takes the
+  best of many, for all programs. Ratios show how many times worse than Tramline a program is; below 1 it is better.
+- Limits are not peers: they are the smallest program, file or piece of data that could do the same.
+- A turn that exceeds a fixed time is stopped and reported as such.
 
 ";
 
@@ -44,7 +44,7 @@ fn name(value: &Value) -> &str {
     value["name"].as_str().unwrap_or_default()
 }
 
-fn says(value: &Value) -> &str {
+fn description(value: &Value) -> &str {
     value["says"].as_str().unwrap_or_default()
 }
 
@@ -55,18 +55,18 @@ fn unit(figure: &Value) -> &str {
 fn body(found: &Value) -> String {
     let mut text = head(found);
     text.push_str(
-        "![How many times worse than Tramline everybody is](images/benchmarks.svg)\n\n## Aims\n\n",
+        "![How many times worse than Tramline each peer is](images/benchmarks.svg)\n\n## Targets\n\n",
     );
-    text.push_str(&notes::table(found));
-    text.push_str(&notes::places(found));
-    text.push_str(&notes::missed(found));
+    text.push_str(&targets::table(found));
+    text.push_str(&targets::ranking(found));
+    text.push_str(&targets::missed_targets(found));
     for workload in list(&found["workloads"]) {
         text.push_str(&section(workload));
     }
     text
 }
 
-/// When, where, and which versions.
+/// Date, machine and versions.
 fn head(found: &Value) -> String {
     let machine = &found["machine"];
     let of = |name: &str| match &machine[name] {
@@ -89,7 +89,7 @@ fn head(found: &Value) -> String {
         of("python"),
     );
     if found["quick"] == true {
-        text.push_str(" This was the small version: few turns, small sizes.");
+        text.push_str(" This was the quick version: few turns, small sizes.");
     }
     let took: f64 = list(&found["workloads"])
         .filter_map(|workload| workload["took_s"].as_f64())
@@ -106,7 +106,7 @@ fn head(found: &Value) -> String {
 fn section(workload: &Value) -> String {
     let figures: Vec<&Value> = list(&workload["figures"]).collect();
     let (number, title) = (&workload["number"], name(workload));
-    let mut text = format!("\n## {number}. {title}\n\n{}\n\n", says(workload));
+    let mut text = format!("\n## {number}. {title}\n\n{}\n\n", description(workload));
     if let Some(why) = workload["why"].as_str() {
         let _ = writeln!(text, "It could not be measured: {why}.");
         return text;
@@ -124,15 +124,15 @@ fn section(workload: &Value) -> String {
         let who = figures[0]["cells"][at]["who"].as_str().unwrap_or_default();
         let _ = write!(text, "| {who} |");
         for (figure, cell) in figures.iter().zip(cells) {
-            let _ = write!(text, " {} |", told(figure, cell));
+            let _ = write!(text, " {} |", cell_text(figure, cell));
         }
         text.push('\n');
     }
     text
 }
 
-/// A median, how far samples lie apart, and how many times worse than ours it is.
-fn told(figure: &Value, cell: &Value) -> String {
+/// The median, the range of the samples, and the ratio to ours.
+fn cell_text(figure: &Value, cell: &Value) -> String {
     let Some(samples) = sorted(cell) else {
         return cell["why"].as_str().unwrap_or_default().replace('|', "/");
     };
@@ -141,14 +141,14 @@ fn told(figure: &Value, cell: &Value) -> String {
     if let [least, .., most] = samples.as_slice() {
         let _ = write!(text, " ({}–{})", number(*least), number(*most));
     }
-    if let Some(ratio) = worse(figure, cell) {
-        let _ = write!(text, ", {}", times(Some(ratio)));
+    if let Some(ratio) = ratio_to_ours(figure, cell) {
+        let _ = write!(text, ", {}", ratio_text(Some(ratio)));
     }
     text
 }
 
-/// How many times worse than ours a cell is; none for ours.
-pub(super) fn worse(figure: &Value, cell: &Value) -> Option<f64> {
+/// How many times worse than ours a cell is; `None` for ours.
+pub(super) fn ratio_to_ours(figure: &Value, cell: &Value) -> Option<f64> {
     if cell["kind"] == "ours" {
         return None;
     }
@@ -165,7 +165,7 @@ fn median(cell: &Value) -> Option<f64> {
     sorted(cell).map(|samples| middle(&samples))
 }
 
-/// The middle of sorted samples; of two, the middle between them.
+/// The median of sorted samples.
 fn middle(samples: &[f64]) -> f64 {
     (samples[(samples.len() - 1) / 2] + samples[samples.len() / 2]) / 2.0
 }
@@ -176,8 +176,8 @@ fn sorted(cell: &Value) -> Option<Vec<f64>> {
     (!samples.is_empty()).then_some(samples)
 }
 
-/// A ratio as it is read: `12x`, `0.43x`.
-pub(super) fn times(ratio: Option<f64>) -> String {
+/// A ratio for display: `12x`, `0.43x`.
+pub(super) fn ratio_text(ratio: Option<f64>) -> String {
     match ratio {
         None => "–".to_owned(),
         Some(ratio) if ratio >= 10.0 => format!("{ratio:.0}x"),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_and_every_aim_has_a_line() {
+    fn every_program_and_every_target_has_a_line() {
         let page = page(&found());
         assert!(page.starts_with("# Benchmarks"));
         for line in [
@@ -244,8 +244,8 @@ mod tests {
             "| third | has / none |",
             "| 2.5x | **missed** |",
             "first in 0 of the 1 figures",
-            "- Work, time: quick is ahead, 0.50x of ours.",
-            "within 2x of the bare direct call: ours 2.00 µs, bare 0.80 µs. What stands between: ",
+            "- Work, time: quick is ahead, at 0.50x of ours.",
+            "within 2x of the bare direct call: ours 2.00 µs, bare 0.80 µs. Cause: ",
             "## 4. Broken\n\nIt is not.\n\nIt could not be measured: no disk.",
         ] {
             assert!(page.contains(line), "{line} in {page}");
@@ -254,6 +254,6 @@ mod tests {
 
     #[test]
     fn the_verdict_counts() {
-        assert!(verdict(&found()).ends_with("0 of 1 aims met"));
+        assert!(verdict(&found()).ends_with("0 of 1 targets met"));
     }
 }

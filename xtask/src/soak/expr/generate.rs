@@ -1,27 +1,27 @@
-//! Expressions and inputs for the comparison: made from templates by chance, the same ones for
-//! the same seed.
+//! Generates expressions and inputs for the comparison: random, from templates, the same for the
+//! same seed.
 
-use super::templates::{FIELDS, Kind, leaves, templates};
+use super::templates::{FIELDS, ValueKind, leaves, templates};
 use serde_json::{Value, json};
 
-/// How deep templates are put into templates.
+/// How deep templates are nested.
 const DEPTH: usize = 3;
-/// One in so many places gets something of another kind, as people do.
-const MISFITS: usize = 14;
-/// An expression longer than this says nothing that a shorter one would not.
+/// One in this many placeholders gets an expression of another kind, as in real input.
+const OTHER_KIND_ONE_IN: usize = 14;
+/// Bytes of the longest expression; longer ones test nothing new.
 const BYTES_MAX: usize = 600;
 
-/// One expression with what it is evaluated on.
+/// One expression with its input.
 #[derive(Debug)]
-pub(crate) struct Case {
+pub(crate) struct ExprCase {
     pub(crate) source: String,
     pub(crate) input: Value,
 }
 
-/// A small generator of pseudo-random numbers (splitmix64).
-pub(crate) struct Dice(pub(crate) u64);
+/// A small pseudo-random number generator (splitmix64).
+pub(crate) struct ExprGenerator(pub(crate) u64);
 
-impl Dice {
+impl ExprGenerator {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -35,18 +35,18 @@ impl Dice {
     }
 
     /// The next case.
-    pub(crate) fn case(&mut self) -> Case {
+    pub(crate) fn case(&mut self) -> ExprCase {
         loop {
-            let kind = Kind::ALL[self.roll(Kind::ALL.len())];
+            let kind = ValueKind::ALL[self.roll(ValueKind::ALL.len())];
             let source = self.expression(kind, DEPTH);
             if source.len() <= BYTES_MAX {
                 let input = self.input();
-                return Case { source, input };
+                return ExprCase { source, input };
             }
         }
     }
 
-    fn expression(&mut self, kind: Kind, depth: usize) -> String {
+    fn expression(&mut self, kind: ValueKind, depth: usize) -> String {
         if depth == 0 || self.roll(8) == 0 {
             return self.pick(leaves(kind)).to_owned();
         }
@@ -63,7 +63,7 @@ impl Dice {
                 Some(mark) if mark.is_ascii_uppercase() => {
                     source.push_str(&self.part(mark, depth - 1));
                 }
-                // Of a regular expression: `\w` and its like.
+                // Part of a regular expression, such as `\w`.
                 Some(other) => source.extend(['\\', other]),
                 None => {}
             }
@@ -71,11 +71,12 @@ impl Dice {
         source
     }
 
-    /// What stands at a mark: without brackets it may bind in another way, which is to be seen too.
+    /// The expression for a placeholder. Without parentheses it may bind differently, which is
+    /// tested too.
     fn part(&mut self, mark: char, depth: usize) -> String {
-        let kind = match self.roll(MISFITS) {
-            0 => Kind::ALL[self.roll(Kind::ALL.len())],
-            _ => Kind::of(mark),
+        let kind = match self.roll(OTHER_KIND_ONE_IN) {
+            0 => ValueKind::ALL[self.roll(ValueKind::ALL.len())],
+            _ => ValueKind::of(mark),
         };
         let part = self.expression(kind, depth);
         let plain = part
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn the_same_seed_makes_the_same_cases() {
         let sources = |seed| {
-            let mut dice = Dice(seed);
+            let mut dice = ExprGenerator(seed);
             (0..50)
                 .map(|_| dice.case())
                 .map(|case| format!("{} {}", case.source, case.input))
@@ -178,7 +179,7 @@ mod tests {
         };
         assert_eq!(sources(7), sources(7));
         assert_ne!(sources(7), sources(8));
-        // No mark is left; what else has a backslash is an escape or of a regular expression.
+        // No placeholder is left; any other backslash is an escape or part of a regular expression.
         let is_mark = |pair: &[u8]| pair[0] == b'\\' && pair[1].is_ascii_uppercase();
         for source in sources(7) {
             assert!(!source.as_bytes().windows(2).any(is_mark), "{source}");

@@ -1,11 +1,12 @@
-//! What generated expressions are made of: templates by the kind of value they mostly give.
+//! The building blocks of generated expressions: templates by the kind of value they usually
+//! return.
 //!
-//! In a template `\N`, `\T`, `\B`, `\L`, `\R` and `\A` stand for an expression that gives a
-//! number, a text, a boolean, a list, a record or anything; `\F` for the name of a field.
+//! In a template `\N`, `\T`, `\B`, `\L`, `\R` and `\A` are placeholders for an expression that
+//! returns a number, a text, a boolean, a list, a record or anything; `\F` for the name of a field.
 
-/// What an expression mostly gives.
+/// The kind of value that an expression usually returns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Number,
     Text,
     Boolean,
@@ -14,7 +15,7 @@ pub(crate) enum Kind {
     Any,
 }
 
-impl Kind {
+impl ValueKind {
     pub(crate) const ALL: [Self; 6] = [
         Self::Number,
         Self::Text,
@@ -36,15 +37,15 @@ impl Kind {
     }
 }
 
-/// Names of fields that inputs have, mostly.
+/// Names of fields that most inputs have.
 pub(crate) const FIELDS: &[&str] = &[
     "a", "b", "c", "d", "e", "f", "id", "name", "price", "qty", "tags", "items", "s", "missing",
 ];
 
-/// What stands where nothing is put in any more.
-pub(crate) fn leaves(kind: Kind) -> &'static [&'static str] {
+/// Expressions without placeholders.
+pub(crate) fn leaves(kind: ValueKind) -> &'static [&'static str] {
     match kind {
-        Kind::Number => &[
+        ValueKind::Number => &[
             "a",
             "k",
             "0",
@@ -64,7 +65,7 @@ pub(crate) fn leaves(kind: Kind) -> &'static [&'static str] {
             "10000",
             "12345.678",
         ],
-        Kind::Text => &[
+        ValueKind::Text => &[
             "s",
             "word",
             "\"x\"",
@@ -79,8 +80,8 @@ pub(crate) fn leaves(kind: Kind) -> &'static [&'static str] {
             "'1.50'",
             "items[0].tags[0]",
         ],
-        Kind::Boolean => &["t", "true", "false", "missing", "a", "s", "$exists(a)"],
-        Kind::List => &[
+        ValueKind::Boolean => &["t", "true", "false", "missing", "a", "s", "$exists(a)"],
+        ValueKind::List => &[
             "b",
             "items",
             "items.price",
@@ -99,7 +100,7 @@ pub(crate) fn leaves(kind: Kind) -> &'static [&'static str] {
             "nest[0]",
             "[[1],[2,3]]",
         ],
-        Kind::Record => &[
+        ValueKind::Record => &[
             "c",
             "o",
             "$",
@@ -110,7 +111,7 @@ pub(crate) fn leaves(kind: Kind) -> &'static [&'static str] {
             "{'a': 'x', 'b': [1,2]}",
             "c.e[0]",
         ],
-        Kind::Any => &[
+        ValueKind::Any => &[
             "n",
             "null",
             "missing",
@@ -131,15 +132,15 @@ pub(crate) fn leaves(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// What is filled in further.
-pub(crate) fn templates(kind: Kind) -> &'static [&'static str] {
+/// Expressions with placeholders.
+pub(crate) fn templates(kind: ValueKind) -> &'static [&'static str] {
     match kind {
-        Kind::Number => NUMBERS,
-        Kind::Text => TEXTS,
-        Kind::Boolean => BOOLEANS,
-        Kind::List => LISTS,
-        Kind::Record => RECORDS,
-        Kind::Any => ANYTHING,
+        ValueKind::Number => NUMBERS,
+        ValueKind::Text => TEXTS,
+        ValueKind::Boolean => BOOLEANS,
+        ValueKind::List => LISTS,
+        ValueKind::Record => RECORDS,
+        ValueKind::Any => ANYTHING,
     }
 }
 

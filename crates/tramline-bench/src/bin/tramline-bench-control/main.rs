@@ -1,16 +1,16 @@
 //! Measures checkpoints: layers of tasks with a durable pause after each, next to other engines.
 //!
 //! `cargo xtask bench control` installs the others and runs this. All do the same work on the same
-//! disk in the same minute: 20 layers of 5 tasks that do nothing, a durable checkpoint after each.
+//! disk in the same minute: 20 layers of 5 empty tasks, with a durable checkpoint after each.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Context, Result, bail, ensure};
-use report::{Aim, Report};
+use report::{BenchReport, FigureTarget};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,13 +20,13 @@ mod ours;
 #[path = "../../report.rs"]
 mod report;
 
-/// How many layers a workflow has.
+/// Layers of a workflow.
 pub(crate) const LAYERS: usize = 20;
-/// How many tasks each has.
+/// Tasks per layer.
 pub(crate) const TASKS: usize = 5;
-/// How many workflows share the disk in the second part.
+/// Workflows that share the disk in the second part.
 pub(crate) const WORKFLOWS: usize = 64;
-/// So often is each measured; the least counts.
+/// Repetitions; the minimum counts.
 const TURNS: usize = 5;
 
 fn main() -> Result<()> {
@@ -37,11 +37,11 @@ fn main() -> Result<()> {
         match argument.as_str() {
             "--json" => json = true,
             "--python" => python = arguments.next().map(PathBuf::from),
-            other => bail!("`{other}` is not known; there are --json and --python PROGRAM"),
+            other => bail!("unknown argument `{other}`; use --json or --python PROGRAM"),
         }
     }
-    let python = python.context("--python names the program that runs the other engines")?;
-    let mut report = Report::new(!json);
+    let python = python.context("--python must name the Python that runs the other engines")?;
+    let mut report = BenchReport::new(!json);
     measure(&mut report, &python)?;
     if json {
         println!("{}", report.to_json());
@@ -51,28 +51,38 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn measure(report: &mut Report, python: &Path) -> Result<()> {
+fn measure(report: &mut BenchReport, python: &Path) -> Result<()> {
     let disk = least(bare_sync)?;
-    report.add("a bare append and sync of 2 KB", disk, "ms", Aim::None);
+    report.add(
+        "a bare append and sync of 2 KB",
+        disk,
+        "ms",
+        FigureTarget::None,
+    );
     let one = least(|dir| ours::checkpoint_ms(dir, 1))?;
-    report.add("a checkpoint, ours", one, "ms", Aim::None);
+    report.add("a checkpoint, ours", one, "ms", FigureTarget::None);
     report.add(
         "a checkpoint, ours, in bare syncs",
         one / disk,
         "x",
-        Aim::Under(1.5),
+        FigureTarget::Under(1.5),
     );
     for (name, script) in [
         ("langgraph", include_str!("langgraph.py")),
         ("dbos", include_str!("dbos.py")),
     ] {
         let theirs = least(|dir| scripted(python, script, dir))?;
-        report.add(format!("a checkpoint, {name}"), theirs, "ms", Aim::None);
+        report.add(
+            format!("a checkpoint, {name}"),
+            theirs,
+            "ms",
+            FigureTarget::None,
+        );
         report.add(
             format!("a checkpoint, {name}, in ours"),
             theirs / one,
             "x",
-            Aim::None,
+            FigureTarget::None,
         );
     }
     let many = least(|dir| ours::checkpoint_ms(dir, WORKFLOWS))?;
@@ -81,12 +91,12 @@ fn measure(report: &mut Report, python: &Path) -> Result<()> {
         format!("checkpoints with {WORKFLOWS} workflows, ours"),
         rate,
         "/s",
-        Aim::Over(20_000.0),
+        FigureTarget::Over(20_000.0),
     );
     Ok(())
 }
 
-/// The least of several turns, each in a directory of its own.
+/// The minimum of several turns, each in a new directory.
 fn least(mut turn: impl FnMut(&Path) -> Result<f64>) -> Result<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..TURNS {
@@ -96,7 +106,7 @@ fn least(mut turn: impl FnMut(&Path) -> Result<f64>) -> Result<f64> {
     Ok(least)
 }
 
-/// What the disk takes for an append and a sync, in milliseconds.
+/// The time of an append and a sync, in milliseconds.
 fn bare_sync(dir: &Path) -> Result<f64> {
     const SYNCS: usize = 200;
     let mut file = std::fs::File::create(dir.join("bare"))?;
@@ -109,7 +119,7 @@ fn bare_sync(dir: &Path) -> Result<f64> {
     Ok(began.elapsed().as_secs_f64() * 1e3 / SYNCS as f64)
 }
 
-/// Another engine: its script prints the milliseconds that one checkpoint took.
+/// Another engine: its script prints the milliseconds of one checkpoint.
 fn scripted(python: &Path, script: &str, dir: &Path) -> Result<f64> {
     let done = Command::new(python)
         .args(["-c", script])

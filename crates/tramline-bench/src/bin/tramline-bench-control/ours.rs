@@ -1,4 +1,4 @@
-//! Our side: layered runs over the store on disk, answered layer by layer.
+//! Our side: layered runs over the store on disk, resumed layer by layer.
 
 use super::{LAYERS, TASKS};
 use anyhow::{Context, Result, bail};
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::Instant;
 use tramline::core::Value;
 use tramline::core::failure::Failure;
-use tramline::core::formats::{Elsewhere, Hint, json_dag};
+use tramline::core::formats::{KnownServers, ReadOptions, json_dag};
 use tramline::core::graph::Graph;
 use tramline::core::ids::ToolName;
-use tramline::core::journal::{Answer, Policy};
-use tramline::engine::seams::{Call, Exchange, Hints, Listing, Tool, Tools};
-use tramline::engine::{Ended, Engine, Options, Respondent, Said, Start};
+use tramline::core::journal::{Answer, SchedulePolicy};
+use tramline::engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
+use tramline::engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, Respondent, RunStart};
 use tramline::store::Sqlite;
 
-/// Milliseconds per checkpoint when so many workflows run side by side.
+/// Milliseconds per checkpoint with this many concurrent workflows.
 pub(crate) fn checkpoint_ms(dir: &Path, workflows: usize) -> Result<f64> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -25,11 +25,11 @@ pub(crate) fn checkpoint_ms(dir: &Path, workflows: usize) -> Result<f64> {
     runtime.block_on(async {
         let engine = engine(dir)?;
         let graph = dag()?;
-        // The first ones open files and warm up what is warm in a server that runs: every thread.
+        // Warm-up, as in a running server: opens files and starts every thread.
         let threads = std::thread::available_parallelism()?.get();
-        walks(threads, &engine, &graph).await?;
+        run_concurrently(threads, &engine, &graph).await?;
         let began = Instant::now();
-        walks(workflows, &engine, &graph).await?;
+        run_concurrently(workflows, &engine, &graph).await?;
         let took = began.elapsed().as_secs_f64() * 1e3;
         engine.close().await;
         Ok(took / (workflows * LAYERS) as f64)
@@ -40,19 +40,19 @@ fn engine(dir: &Path) -> Result<Engine> {
     let store = Arc::new(Sqlite::open(&dir.join("data"))?);
     Ok(Engine::new(
         store,
-        Arc::new(Nothing::new()),
-        Options::default(),
+        Arc::new(NoopTools::new()),
+        EngineOptions::default(),
     ))
 }
 
-/// A tool that does nothing, as the functions do that the other engines are given.
-struct Nothing(Arc<Tool>);
+/// A tool that does nothing, like the functions given to the other engines.
+struct NoopTools(Arc<Tool>);
 
-impl Nothing {
+impl NoopTools {
     fn new() -> Self {
-        let hints = Hints {
+        let hints = ToolHints {
             read_only: Some(true),
-            ..Hints::default()
+            ..ToolHints::default()
         };
         Self(Arc::new(Tool {
             name: ToolName::new("bench", "nothing"),
@@ -66,7 +66,7 @@ impl Nothing {
 }
 
 #[async_trait]
-impl Tools for Nothing {
+impl Tools for NoopTools {
     fn known(&self, _: &ToolName) -> Option<Arc<Tool>> {
         Some(Arc::clone(&self.0))
     }
@@ -75,7 +75,7 @@ impl Tools for Nothing {
         Ok(Arc::clone(&self.0))
     }
 
-    async fn list(&self) -> Vec<Listing> {
+    async fn list(&self) -> Vec<ServerTools> {
         Vec::new()
     }
 
@@ -83,12 +83,12 @@ impl Tools for Nothing {
         None
     }
 
-    async fn call(&self, call: Call) -> Result<Value, Failure> {
+    async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure> {
         Ok(call.arguments)
     }
 }
 
-/// Layers of tasks, each of which waits for all of the layer before.
+/// Layers of tasks, each of which waits for the whole previous layer.
 fn dag() -> Result<Arc<Graph>> {
     let id = |layer: usize, task: usize| format!("t{layer}_{task}");
     let mut tasks = Vec::new();
@@ -102,19 +102,19 @@ fn dag() -> Result<Arc<Graph>> {
                 "arguments": {"task": task}, "depends_on": before}));
         }
     }
-    let hint = Hint {
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
+    let hint = ReadOptions {
+        known_servers: KnownServers::Any,
+        ..ReadOptions::default()
     };
     let document = json_dag::read_value(&Value::from(json!({"tasks": tasks})), hint);
     let document = document.map_err(|flaws| anyhow::anyhow!("{flaws:?}"))?;
     document.workflows.first().cloned().context("a workflow")
 }
 
-/// Runs so many workflows side by side.
-async fn walks(count: usize, engine: &Engine, graph: &Arc<Graph>) -> Result<()> {
+/// Runs this many workflows concurrently.
+async fn run_concurrently(count: usize, engine: &Engine, graph: &Arc<Graph>) -> Result<()> {
     let all: Vec<_> = (0..count)
-        .map(|_| tokio::spawn(walk(engine.clone(), Arc::clone(graph))))
+        .map(|_| tokio::spawn(run_layers(engine.clone(), Arc::clone(graph))))
         .collect();
     for one in all {
         one.await??;
@@ -122,25 +122,25 @@ async fn walks(count: usize, engine: &Engine, graph: &Arc<Graph>) -> Result<()> 
     Ok(())
 }
 
-/// Runs a workflow to its end, going on after each layer.
-async fn walk(engine: Engine, graph: Arc<Graph>) -> Result<()> {
-    let mut start = Start::new(graph, Value::from(json!({})));
-    start.policy = Policy::Layered;
+/// Runs a workflow to its end, resuming after each layer.
+async fn run_layers(engine: Engine, graph: Arc<Graph>) -> Result<()> {
+    let mut start = RunStart::new(graph, Value::from(json!({})));
+    start.policy = SchedulePolicy::Layered;
     let mut handle = engine.start(start).await?;
     loop {
         let run = handle.run.clone();
-        let pauses = match handle.ended().await? {
-            Ended::Finished(_) => return Ok(()),
-            Ended::Paused(pauses) => pauses,
-            Ended::Stopped => bail!("it was stopped"),
+        let pauses = match handle.wait().await? {
+            DriveOutcome::Finished(_) => return Ok(()),
+            DriveOutcome::Paused(pauses) => pauses,
+            DriveOutcome::Stopped => bail!("the run was stopped"),
         };
-        let said = pauses.iter().map(|(pause, _)| Said {
+        let said = pauses.iter().map(|(pause, _)| PauseAnswer {
             pause: *pause,
             answer: Answer::Proceed,
             by: Respondent::program("bench"),
             why: None,
         });
-        let gone_on = engine.go_on_with(&run, said.collect()).await?;
-        handle = gone_on.context("nobody else drives it")?;
+        let gone_on = engine.answer_and_resume(&run, said.collect()).await?;
+        handle = gone_on.context("another process drives the run")?;
     }
 }

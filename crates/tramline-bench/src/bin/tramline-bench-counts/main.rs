@@ -1,33 +1,34 @@
-//! Fixed work whose instructions are counted: the engine's hot path, without clock, disk or threads.
+//! Fixed work for counting instructions: the engine's hot path, without clock, disk or threads.
 //!
-//! `cargo xtask counts` runs it under callgrind and holds the counts to `crates/tramline-bench/counts.toml`. A count
-//! says on any machine whether a change made the path longer; a time does not.
+//! `cargo xtask counts` runs it under callgrind and compares the counts with
+//! `crates/tramline-bench/counts.toml`. A count shows on any machine whether a change made the path
+//! longer; a time does not.
 
 #![allow(
     clippy::print_stdout,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Context, Result, anyhow, bail};
 use std::hint::black_box;
 use std::sync::Arc;
-use tramline_core::formats::{Elsewhere, Hint, json_dag, yaml_graph};
+use tramline_core::formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
 use tramline_core::graph::Graph;
-use tramline_core::journal::{Answer, Outcome, Policy};
-use tramline_engine::seams::Hints;
+use tramline_core::journal::{Answer, Outcome, SchedulePolicy};
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Ended, Engine, Options, Respondent, Said, Start};
+use tramline_engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, Respondent, RunStart};
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
 
-/// How many turns the loop takes: each is a choice and a transform.
+/// Turns of the loop: each is a switch and a transform.
 const TURNS: u64 = 500;
-/// How often a run is folded anew.
+/// How often a run is folded from its journal.
 const FOLDS: usize = 5;
-/// How many DAGs are run, of so many layers with so many tasks each.
+/// Number of DAGs, with this many layers and tasks per layer.
 const DAGS: usize = 20;
 const LAYERS: usize = 4;
 const LAYER_TASKS: usize = 4;
-/// How often each expression is evaluated.
+/// Evaluations of each expression.
 const EVALUATIONS: usize = 2_000;
 
 const LOOP: &str = r#"
@@ -65,34 +66,32 @@ const DATA: &str = r#"{"customer": {"name": "Ada"}, "order": {"total": 120, "lin
     {"name": "cup", "price": 12, "amount": 4}, {"name": "tin", "price": 22, "amount": 1}]}}"#;
 
 fn main() -> Result<()> {
-    let work = std::env::args().nth(1).context("name what is counted")?;
+    let work = std::env::args().nth(1).context("name the work to count")?;
     match work.as_str() {
-        // Nothing but the start: what every other count holds too.
+        // Only the start of the process, which every other count includes.
         "nothing" => Ok(()),
         "steps" => steps(0),
         "fold" => steps(FOLDS),
         "expressions" => expressions(),
         "layers" => layers(),
-        other => bail!(
-            "`{other}` is not counted; there are nothing, steps, fold, expressions and layers"
-        ),
+        other => bail!("unknown work `{other}`; use nothing, steps, fold, expressions or layers"),
     }
 }
 
-/// A loop driven to its end over a store in memory, and folded from its journal so often.
+/// Drives a loop to its end over a store in memory, and folds its journal `folds` times.
 fn steps(folds: usize) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
     runtime.block_on(async {
         let store = Arc::new(MemoryStore::new());
-        let engine = Engine::new(store, Arc::new(FakeTools::new()), Options::default());
+        let engine = Engine::new(store, Arc::new(FakeTools::new()), EngineOptions::default());
         let input = Value::object([("n", TURNS.into())]);
-        let handle = engine.start(Start::new(graph()?, input)).await?;
+        let handle = engine.start(RunStart::new(graph()?, input)).await?;
         let run = handle.run.clone();
-        match handle.ended().await? {
-            Ended::Finished(Outcome::Completed { .. }) => {}
-            other => bail!("the run did not come out well: {other:?}"),
+        match handle.wait().await? {
+            DriveOutcome::Finished(Outcome::Completed { .. }) => {}
+            other => bail!("the run did not complete: {other:?}"),
         }
         for _ in 0..folds {
             black_box(engine.load(&run).await?);
@@ -106,21 +105,21 @@ fn graph() -> Result<Arc<Graph>> {
     document.workflows.first().cloned().context("a graph")
 }
 
-/// DAGs as agents bring them, each another one, read and run layer by layer. Not held to a bound: it is
-/// for looking at where the instructions go.
+/// Reads DAGs like those of agents, all different, and runs them layer by layer. Its count is not
+/// recorded: it is for profiling.
 fn layers() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
     runtime.block_on(async {
         let echo = |given: Value| async { Ok(given) };
-        let looks = Hints {
+        let looks = ToolHints {
             read_only: Some(true),
-            ..Hints::default()
+            ..ToolHints::default()
         };
         let tools = FakeTools::new().tool("t", "look", looks, echo);
         let store = Arc::new(MemoryStore::new());
-        let engine = Engine::new(store, Arc::new(tools), Options::default());
+        let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
         for number in 0..DAGS {
             layered(&engine, number).await?;
         }
@@ -140,31 +139,34 @@ async fn layered(engine: &Engine, number: usize) -> Result<()> {
     };
     let tasks: Vec<String> = (0..LAYERS * LAYER_TASKS).map(task).collect();
     let text = format!(r#"{{"tasks": [{}]}}"#, tasks.join(","));
-    let hint = Hint {
-        elsewhere: Elsewhere::Configured(&["t".into()]),
-        ..Hint::default()
+    let hint = ReadOptions {
+        known_servers: KnownServers::Configured(&["t".into()]),
+        ..ReadOptions::default()
     };
     let read = json_dag::read_value(&Value::from_json(&text)?, hint);
     let read = read.map_err(|flaws| anyhow!("{flaws:?}"))?;
     let graph = read.workflows.first().cloned().context("a graph")?;
-    let mut start = Start::new(graph, Value::object::<&str>([]));
-    start.policy = Policy::Layered;
+    let mut start = RunStart::new(graph, Value::object::<&str>([]));
+    start.policy = SchedulePolicy::Layered;
     let handle = engine.start(start).await?;
     let run = handle.run.clone();
-    let mut ended = handle.ended().await?;
-    while let Ended::Paused(pauses) = &ended {
-        let said = pauses.iter().map(|(pause, _)| Said {
+    let mut ended = handle.wait().await?;
+    while let DriveOutcome::Paused(pauses) = &ended {
+        let said = pauses.iter().map(|(pause, _)| PauseAnswer {
             pause: *pause,
             answer: Answer::Proceed,
             by: Respondent::program("counts"),
             why: None,
         });
-        let handle = engine.go_on_with(&run, said.collect()).await?;
-        ended = handle.context("another drives it")?.ended().await?;
+        let handle = engine.answer_and_resume(&run, said.collect()).await?;
+        ended = handle
+            .context("another process drives the run")?
+            .wait()
+            .await?;
     }
     match ended {
-        Ended::Finished(Outcome::Completed { .. }) => Ok(()),
-        other => bail!("the run did not come out well: {other:?}"),
+        DriveOutcome::Finished(Outcome::Completed { .. }) => Ok(()),
+        other => bail!("the run did not complete: {other:?}"),
     }
 }
 

@@ -1,26 +1,25 @@
-//! Measures what expressions cost next to other implementations; `cargo xtask bench expr` builds
-//! and runs it.
+//! Measures expressions next to other implementations; `cargo xtask bench expr` builds and runs it.
 //!
-//! Machines that measure are busy with other things, and what disturbs only ever adds: every
-//! figure is the best of many short rounds, and all are taken in one run.
+//! Other load on the machine only ever adds time: every figure is the best of many short rounds,
+//! and all are taken in one run.
 
 #![allow(
     clippy::print_stdout,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Result, bail};
-use shapes::{Data, RULES, SHAPES};
+use shapes::{DataSize, RULES, SHAPES};
 
-mod agree;
-mod node;
+mod agreement;
+mod jsonata_core_side;
+mod npm;
 mod ours;
 mod report;
 mod shapes;
-mod theirs;
 
-/// What one expression costs, in nanoseconds.
-struct Shape {
+/// The times of one expression, in nanoseconds.
+struct ShapeTimes {
     name: &'static str,
     ours: f64,
     core: f64,
@@ -28,8 +27,8 @@ struct Shape {
     npm: f64,
 }
 
-/// What one rule costs, in nanoseconds.
-struct Rule {
+/// The times of one rule, in nanoseconds.
+struct RuleTimes {
     name: &'static str,
     ours: f64,
     /// Rules with JSONata in them exist only here.
@@ -37,10 +36,10 @@ struct Rule {
     in_jsonata: bool,
 }
 
-/// All that was measured.
-struct Figures {
-    shapes: Vec<Shape>,
-    rules: Vec<Rule>,
+/// All measurements.
+struct ExprFigures {
+    shapes: Vec<ShapeTimes>,
+    rules: Vec<RuleTimes>,
     by_hand: f64,
 }
 
@@ -49,7 +48,7 @@ fn main() -> Result<()> {
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "--json" => json = true,
-            other => bail!("`{other}` is not known; there is --json"),
+            other => bail!("unknown argument `{other}`; use --json"),
         }
     }
     let figures = measure()?;
@@ -61,29 +60,29 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn measure() -> Result<Figures> {
+fn measure() -> Result<ExprFigures> {
     let order = shapes::order();
-    let npm = node::measure(&order)?;
+    let npm = npm::measure(&order)?;
     let read = |value: &serde_json::Value| tramline_expr::Value::from_json(&value.to_string());
-    let small = read(&shapes::input(Data::Small))?;
-    let large = read(&shapes::input(Data::Large))?;
+    let small = read(&shapes::input(DataSize::Small))?;
+    let large = read(&shapes::input(DataSize::Large))?;
     let mut shapes = Vec::new();
     for (at, (name, source, data)) in SHAPES.iter().enumerate() {
         let input = match data {
-            Data::Small => &small,
-            Data::Large => &large,
+            DataSize::Small => &small,
+            DataSize::Large => &large,
         };
-        // What is not the same work is not worth timing.
+        // Only equal results are worth timing.
         let value = ours::value(source, input)?;
-        agree::check(source, "npm jsonata", &value, npm.value(at))?;
-        agree::check(
+        agreement::check(source, "npm jsonata", &value, npm.value(at))?;
+        agreement::check(
             source,
             "jsonata-core",
             &value,
-            &theirs::value(source, input)?,
+            &jsonata_core_side::value(source, input)?,
         )?;
-        let (core, core_converting) = theirs::shape(source, input)?;
-        shapes.push(Shape {
+        let (core, core_converting) = jsonata_core_side::shape(source, input)?;
+        shapes.push(ShapeTimes {
             name,
             ours: ours::shape(source, input)?,
             core,
@@ -95,21 +94,21 @@ fn measure() -> Result<Figures> {
     let mut rules = Vec::new();
     for (at, (name, rule, in_jsonata)) in RULES.iter().enumerate() {
         if let Some(truth) = npm.truth(at) {
-            agree::check(
+            agreement::check(
                 rule,
                 "json-logic-js",
                 &ours::truth(rule, &data)?.into(),
                 &truth,
             )?;
         }
-        rules.push(Rule {
+        rules.push(RuleTimes {
             name,
             ours: ours::rule(rule, &data)?,
             npm: npm.rule(at),
             in_jsonata: *in_jsonata,
         });
     }
-    Ok(Figures {
+    Ok(ExprFigures {
         shapes,
         rules,
         by_hand: ours::by_hand(&large),

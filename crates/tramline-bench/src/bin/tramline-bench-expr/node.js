@@ -1,4 +1,4 @@
-// Reads shapes, rules and their data from standard input; prints what each gives and its
+// Reads shapes, rules and their data from standard input; prints the value of each and its
 // nanoseconds, as the best of many short rounds. A rule that is null is not measured.
 const jsonata = require("jsonata");
 const logic = require("json-logic-js");
@@ -27,7 +27,7 @@ async function time(run) {
   return best;
 }
 
-// Without `await`: what answers at once should not pay for waiting.
+// Without `await`, so that synchronous calls do not pay for it.
 function timeNow(run) {
   let best = Infinity;
   const started = now();

@@ -5,18 +5,18 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Rule, Value};
 
-/// How long one figure is measured for.
+/// How long one figure is measured.
 const MEASURED: Duration = Duration::from_millis(250);
-/// How long before that: caches fill, and the size of a round is found.
+/// Warm-up: caches fill, and the size of a round is determined.
 const WARMED: Duration = Duration::from_millis(15);
-/// A round is a short part of the warming-up, so that some rounds are not disturbed.
+/// Rounds per warm-up time, short enough that some rounds are not disturbed.
 const ROUNDS_PER_WARMING: u32 = 30;
 
-/// What an expression gives.
+/// The value of an expression.
 pub(crate) fn value(source: &str, input: &Value) -> Result<serde_json::Value> {
     let expression = Expression::compile(source, &HostFunctions::none())?;
     let value = expression.evaluate(input, &NoHost, &Limits::default())?;
-    let value = value.with_context(|| format!("{source} gives nothing"))?;
+    let value = value.with_context(|| format!("{source} returns undefined"))?;
     Ok(serde_json::from_str(&value.to_json())?)
 }
 

@@ -1,16 +1,16 @@
-//! What was measured, for people and for scripts: each figure, the ratios, and the aims.
+//! The report, for people and for scripts: each figure, the ratios, and the targets.
 
 use crate::shapes::FILTER_SUM;
-use crate::{Figures, Rule, Shape};
+use crate::{ExprFigures, RuleTimes, ShapeTimes};
 use serde_json::{Value, json};
 
 /// Nanoseconds that a small rule with JSONata in it may take.
 const RULE_NS_MAX: f64 = 500.0;
-/// How much longer filter + sum may take than by hand.
+/// How many times longer than hand-written code filter + sum may take.
 const BY_HAND_MAX: f64 = 2.5;
 
-/// A figure with what it should be.
-struct Aim {
+/// A figure with its target.
+struct ExprTarget {
     name: &'static str,
     value: f64,
     wanted: f64,
@@ -18,7 +18,7 @@ struct Aim {
     most: bool,
 }
 
-impl Aim {
+impl ExprTarget {
     fn met(&self) -> bool {
         match self.most {
             true => self.value <= self.wanted,
@@ -27,20 +27,20 @@ impl Aim {
     }
 }
 
-fn mean(shapes: &[Shape], ratio: impl Fn(&Shape) -> f64) -> f64 {
+fn mean(shapes: &[ShapeTimes], ratio: impl Fn(&ShapeTimes) -> f64) -> f64 {
     let logs: f64 = shapes.iter().map(|shape| ratio(shape).ln()).sum();
     (logs / shapes.len().max(1) as f64).exp()
 }
 
-fn aims(figures: &Figures) -> Vec<Aim> {
+fn aims(figures: &ExprFigures) -> Vec<ExprTarget> {
     let shapes = &figures.shapes;
-    let least = |name, value, wanted| Aim {
+    let least = |name, value, wanted| ExprTarget {
         name,
         value,
         wanted,
         most: false,
     };
-    let most = |name, value, wanted| Aim {
+    let most = |name, value, wanted| ExprTarget {
         name,
         value,
         wanted,
@@ -71,13 +71,13 @@ fn aims(figures: &Figures) -> Vec<Aim> {
     ]
 }
 
-pub(crate) fn print(figures: &Figures) {
+pub(crate) fn print(figures: &ExprFigures) {
     println!(
         "{:<24} {:>10} {:>12} {:>12} {:>12} {:>7} {:>7} {:>8}",
         "JSONata, ns", "ours", "core", "core+conv.", "npm", "x core", "x conv.", "x npm"
     );
     for shape in &figures.shapes {
-        let Shape {
+        let ShapeTimes {
             name,
             ours,
             core,
@@ -96,7 +96,7 @@ pub(crate) fn print(figures: &Figures) {
         "\n{:<24} {:>10} {:>12} {:>8}",
         "JSON Logic, ns", "ours", "npm", "x npm"
     );
-    for Rule {
+    for RuleTimes {
         name, ours, npm, ..
     } in &figures.rules
     {
@@ -108,7 +108,7 @@ pub(crate) fn print(figures: &Figures) {
     println!();
     let aims = aims(figures);
     for aim in &aims {
-        let Aim {
+        let ExprTarget {
             name,
             value,
             wanted,
@@ -119,10 +119,10 @@ pub(crate) fn print(figures: &Figures) {
         println!("{name:<54} {value:>8.2}  {sign} {wanted:<5} {word}");
     }
     let met = aims.iter().filter(|aim| aim.met()).count();
-    println!("{met} of {} aims met", aims.len());
+    println!("{met} of {} targets met", aims.len());
 }
 
-pub(crate) fn json(figures: &Figures) -> Value {
+pub(crate) fn json(figures: &ExprFigures) -> Value {
     let shapes = figures.shapes.iter().map(|shape| {
         json!({
             "name": shape.name,

@@ -1,86 +1,85 @@
-//! What is measured: the shapes that expressions and rules in workflows mostly have, and the data
-//! they are evaluated on.
+//! The measured shapes: common expressions and rules in workflows, and their data.
 
 use serde_json::{Value, json};
 
 /// The shape that is also written by hand.
 pub(crate) const FILTER_SUM: &str = "filter + sum of 1,000";
 
-/// What a shape is evaluated on. What an expression never names costs nothing here but is converted
-/// by others, so each gets as much as it is for.
+/// The data of a shape. Fields that an expression never names cost nothing here, but others convert
+/// them, so each shape gets data of a fitting size.
 #[derive(Clone, Copy)]
-pub(crate) enum Data {
+pub(crate) enum DataSize {
     /// An order with three items.
     Small,
-    /// The same with a thousand.
+    /// An order with a thousand items.
     Large,
 }
 
-/// Name, source, and what it is evaluated on.
-pub(crate) const SHAPES: &[(&str, &str, Data)] = &[
-    ("field chain", "customer.address.city", Data::Small),
+/// Name, source and data.
+pub(crate) const SHAPES: &[(&str, &str, DataSize)] = &[
+    ("field chain", "customer.address.city", DataSize::Small),
     (
         "arithmetic",
         "order.price * order.quantity + 1",
-        Data::Small,
+        DataSize::Small,
     ),
     (
         "condition",
         "order.price > 100 and customer.tier = 'gold' ? 'fast' : 'slow'",
-        Data::Small,
+        DataSize::Small,
     ),
     (
         "concatenation",
         "customer.name & ' <' & customer.email & '>'",
-        Data::Small,
+        DataSize::Small,
     ),
     (
         "small object",
         "{'id': order.id, 'total': order.price * order.quantity, 'to': customer.email}",
-        Data::Small,
+        DataSize::Small,
     ),
-    ("fields of 1,000", "items.price", Data::Large),
-    ("sum of 1,000", "$sum(items.price)", Data::Large),
-    (FILTER_SUM, "$sum(items[price > 50].price)", Data::Large),
+    ("fields of 1,000", "items.price", DataSize::Large),
+    ("sum of 1,000", "$sum(items.price)", DataSize::Large),
+    (FILTER_SUM, "$sum(items[price > 50].price)", DataSize::Large),
     (
         "filter of 1,000",
         "items[category = 'tools' and price < 20].id",
-        Data::Large,
+        DataSize::Large,
     ),
     (
         "objects of 1,000",
         "items.{'id': id, 'total': price * quantity}",
-        Data::Large,
+        DataSize::Large,
     ),
     (
         "map of 1,000",
         "$map(items, function($i){ $i.price * $i.quantity })",
-        Data::Large,
+        DataSize::Large,
     ),
     (
         "reduce of 1,000",
         "$reduce(items.price, function($a, $b){ $a + $b })",
-        Data::Large,
+        DataSize::Large,
     ),
-    ("sort of 1,000", "items^(>price, id).id", Data::Large),
+    ("sort of 1,000", "items^(>price, id).id", DataSize::Large),
     (
         "group of 1,000",
         "items{category: $sum(price)}",
-        Data::Large,
+        DataSize::Large,
     ),
     (
         "strings",
         "$join($split(customer.name, ' ').$uppercase($), '-')",
-        Data::Small,
+        DataSize::Small,
     ),
     (
         "recursion",
         "($f := function($n){ $n < 2 ? $n : $f($n - 1) + $f($n - 2) }; $f(12))",
-        Data::Small,
+        DataSize::Small,
     ),
 ];
 
-/// Name, rule, and whether a `var` in it is JSONata, which other implementations do not have.
+/// Name, rule, and whether a `var` in it is JSONata, which other implementations lack.
 pub(crate) const RULES: &[(&str, &str, bool)] = &[
     (
         "plain paths",
@@ -114,12 +113,12 @@ pub(crate) const RULES: &[(&str, &str, bool)] = &[
     ),
 ];
 
-/// What the shapes are evaluated on: small records and a list.
-pub(crate) fn input(data: Data) -> Value {
+/// The data of the shapes: small records and a list.
+pub(crate) fn input(data: DataSize) -> Value {
     let categories = ["tools", "toys", "books", "food"];
     let count = match data {
-        Data::Small => 3,
-        Data::Large => 1000,
+        DataSize::Small => 3,
+        DataSize::Large => 1000,
     };
     let items = (0..count).map(|n: usize| {
         json!({
@@ -142,7 +141,7 @@ pub(crate) fn input(data: Data) -> Value {
     })
 }
 
-/// What the rules are evaluated on.
+/// The data of the rules.
 pub(crate) fn order() -> Value {
     json!({
         "order": {

@@ -1,15 +1,15 @@
-//! The documents that both servers serve: one dialect, one set of tools.
+//! The documents that both servers serve.
 
 use anyhow::Result;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// How many transforms the long chain has beyond the short one.
+/// Transforms of the long chain beyond the short one.
 pub(crate) const TRANSFORMS: usize = 100;
-/// How many calls the long chain of calls makes.
+/// Calls of the long chain of calls.
 pub(crate) const CALLS: usize = 10;
 
-/// Writes the document that is measured. `echo` is the program of the server that is called.
+/// Writes the measured document. `echo` is the program of the called server.
 pub(crate) fn write(path: &Path, echo: &Path) -> Result<()> {
     let mut text = format!(
         "version: '1.0'\nserver: {{name: bench, version: '1.0.0'}}\n\
@@ -71,7 +71,7 @@ fn tool(
     Ok(())
 }
 
-/// An entry, so many nodes one after the other, an exit.
+/// An entry, a chain of `count` nodes, an exit.
 fn chain(
     nodes: &mut String,
     count: usize,

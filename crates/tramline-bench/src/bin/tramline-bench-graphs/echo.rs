@@ -1,4 +1,4 @@
-//! The barest servers there can be: what everything else is measured against.
+//! Minimal servers as a baseline.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -8,12 +8,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// The argument that makes this program an MCP server with two tools, over standard streams.
+/// The argument that makes this program an MCP server with two tools, over stdio.
 pub(crate) const STDIO: &str = "echo-stdio";
-/// The argument that makes this program an HTTP server that always says the same.
+/// The argument that makes this program an HTTP server with a fixed answer.
 pub(crate) const HTTP: &str = "echo-http";
 
-/// Answers every call of `echo` with its arguments, and of `sleep` after so many milliseconds.
+/// Answers calls of `echo` with their arguments, and calls of `sleep` after their milliseconds.
 pub(crate) fn stdio() -> Result<()> {
     let (sleeping, slept) = mpsc::channel();
     std::thread::spawn(move || wake(&slept));
@@ -30,21 +30,21 @@ pub(crate) fn stdio() -> Result<()> {
             continue;
         }
         match request["method"].as_str() {
-            Some("initialize") => say(
+            Some("initialize") => write_line(
                 id,
                 "result",
                 &json!({
                 "protocolVersion": called["protocolVersion"],
                 "capabilities": {"tools": {}}, "serverInfo": {"name": "echo", "version": "1"}}),
             )?,
-            Some("tools/list") => say(
+            Some("tools/list") => write_line(
                 id,
                 "result",
                 &json!({"tools": [tool("echo", "n"), tool("sleep", "ms")]}),
             )?,
-            Some("tools/call") => say(id, "result", &given(&called["arguments"]))?,
-            Some("ping") => say(id, "result", &json!({}))?,
-            _ => say(
+            Some("tools/call") => write_line(id, "result", &tool_result(&called["arguments"]))?,
+            Some("ping") => write_line(id, "result", &json!({}))?,
+            _ => write_line(
                 id,
                 "error",
                 &json!({"code": -32601, "message": "no such method"}),
@@ -54,16 +54,16 @@ pub(crate) fn stdio() -> Result<()> {
     Ok(())
 }
 
-/// Answers calls of `sleep` when their time has come, all from one thread: one for each call would
-/// take longer to start than what is measured.
+/// Answers calls of `sleep` when their time has come, all from one thread: starting a thread per
+/// call would take longer than what is measured.
 fn wake(slept: &mpsc::Receiver<(Instant, Value, u64)>) {
     let (mut waiting, mut count) = (BTreeMap::<(Instant, u64), (Value, u64)>::new(), 0);
     loop {
         let now = Instant::now();
         while let Some(first) = waiting.first_entry().filter(|it| it.key().0 <= now) {
             let (id, ms) = first.remove();
-            // Whoever asked may be gone.
-            let _ = say(&id, "result", &given(&json!({ "ms": ms })));
+            // The client may be gone.
+            let _ = write_line(&id, "result", &tool_result(&json!({ "ms": ms })));
         }
         let next = waiting.first_key_value().map(|((until, _), _)| *until);
         let heard = match next {
@@ -88,26 +88,26 @@ fn tool(name: &str, argument: &str) -> Value {
 }
 
 /// The result of a call.
-fn given(value: &Value) -> Value {
+fn tool_result(value: &Value) -> Value {
     json!({"content": [{"type": "text", "text": value.to_string()}], "structuredContent": value})
 }
 
-/// One line, whole, whoever else speaks.
-fn say(id: &Value, kind: &str, what: &Value) -> Result<()> {
+/// Writes one whole line, without interleaving.
+fn write_line(id: &Value, kind: &str, what: &Value) -> Result<()> {
     let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": id, kind: what}));
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(line.as_bytes())?;
     Ok(stdout.flush()?)
 }
 
-/// Answers every request with the same, a thread for each connection.
+/// Answers every request with the same body, one thread per connection.
 pub(crate) fn http() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
     for stream in listener.incoming() {
         let stream = stream?;
         std::thread::spawn(move || {
-            // A client that goes away is no matter.
+            // A disconnected client is not an error.
             let _ = answer(stream);
         });
     }

@@ -1,17 +1,17 @@
 //! Measures graphs served as tools, next to another server of the same documents.
 //!
-//! `cargo xtask bench graphs` installs the other one, builds ours as it is shipped and runs this.
-//! Both answer the same calls of the same documents in the same minute, turn about. What disturbs a
-//! busy machine only ever adds, so every figure is the least of several turns.
+//! `cargo xtask bench graphs` installs the other one, builds ours in release mode and runs this.
+//! Both answer the same calls of the same documents in the same minute, in turns. Other load on the
+//! machine only ever adds time, so every figure is the minimum of several turns.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Context, Result, bail};
-use report::{Aim, Report};
+use report::{BenchReport, FigureTarget};
 use std::path::PathBuf;
 
 mod documents;
@@ -23,7 +23,7 @@ mod storm;
 mod talk;
 mod turns;
 
-/// The parts of the measuring.
+/// The parts of the benchmark.
 const PARTS: [&str; 2] = ["stdio", "http"];
 
 fn main() -> Result<()> {
@@ -39,14 +39,14 @@ fn main() -> Result<()> {
             "--peer" => peer = arguments.next().map(PathBuf::from),
             part if PARTS.contains(&part) => wanted.push(argument),
             other => {
-                bail!("`{other}` is not known; there are --json, --peer MAIN_JS and {PARTS:?}")
+                bail!("unknown argument `{other}`; use --json, --peer MAIN_JS or {PARTS:?}")
             }
         }
     }
     let wants = |part: &str| wanted.is_empty() || wanted.iter().any(|one| one == part);
-    let mut report = Report::new(!json);
+    let mut report = BenchReport::new(!json);
     if wants("stdio") {
-        let peer = peer.context("--peer names the other server's program")?;
+        let peer = peer.context("--peer must name the other server's program")?;
         turns::measure(&mut report, &peer)?;
     }
     if wants("http") {
@@ -61,28 +61,33 @@ fn main() -> Result<()> {
 }
 
 /// A program that was built beside this one.
-fn beside(name: &str) -> Result<PathBuf> {
+fn sibling_program(name: &str) -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name(name);
     anyhow::ensure!(path.is_file(), "{} is not built", path.display());
     Ok(path)
 }
 
-/// Adds both sides of a figure, and how many times ours goes into theirs.
+/// Adds both sides of a figure, and their ratio.
 fn side_by_side(
-    report: &mut Report,
+    report: &mut BenchReport,
     name: &str,
     unit: &'static str,
     ours: f64,
     theirs: f64,
     aim: f64,
 ) {
-    report.add(format!("{name}, ours"), ours, unit, Aim::None);
-    report.add(format!("{name}, mcpgraph"), theirs, unit, Aim::None);
+    report.add(format!("{name}, ours"), ours, unit, FigureTarget::None);
+    report.add(
+        format!("{name}, mcpgraph"),
+        theirs,
+        unit,
+        FigureTarget::None,
+    );
     let times = theirs / ours.max(f64::MIN_POSITIVE);
     report.add(
-        format!("{name}, how many times less"),
+        format!("{name}, ratio"),
         times,
         "x",
-        Aim::Over(aim),
+        FigureTarget::Over(aim),
     );
 }

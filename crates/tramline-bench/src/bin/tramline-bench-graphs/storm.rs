@@ -1,4 +1,4 @@
-//! Clients over HTTP, alone or many at once, each calling as fast as it is answered.
+//! HTTP clients, one or many, each of which calls as fast as it is answered.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -7,30 +7,30 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// So many clients call at once.
+/// Concurrent clients.
 pub(crate) const CLIENTS: usize = 64;
 
-/// A server that says nothing for so long is given up.
+/// Seconds to wait for an answer.
 const SILENCE_S_MAX: u64 = 60;
 
-/// Ends a server.
-pub(crate) fn end(child: &mut Child) {
+/// Kills a server.
+pub(crate) fn kill_server(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// Reads where a server listens from the first line it says.
+/// Reads the address of a server from the first line of its output.
 pub(crate) fn listening(said: impl Read) -> Result<SocketAddr> {
     let mut line = String::new();
     BufReader::new(said).read_line(&mut line)?;
     let address = line.trim().rsplit("http://").next().unwrap_or_default();
     let address = address.trim_end_matches("/mcp").parse();
-    address.with_context(|| format!("where it listens: {line}"))
+    address.with_context(|| format!("no address in {line}"))
 }
 
-/// What a client asks for, and what must be in the answer.
+/// A request, and what the answer must contain.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct McpRequest {
     method: &'static str,
     tool: Option<&'static str>,
     arguments: Value,
@@ -39,8 +39,8 @@ pub(crate) struct Ask {
     path: &'static str,
 }
 
-impl Ask {
-    /// A call of a tool in the protocol of 2026-07-28, which needs no handshake.
+impl McpRequest {
+    /// A tool call in the protocol of 2026-07-28, which needs no handshake.
     pub(crate) fn call(tool: &'static str, arguments: Value) -> Self {
         Self {
             method: "tools/call",
@@ -53,7 +53,7 @@ impl Ask {
     }
 
     /// The list of tools.
-    #[allow(dead_code, reason = "not every program that measures asks for it")]
+    #[allow(dead_code, reason = "not every benchmark uses it")]
     pub(crate) fn list() -> Self {
         Self {
             method: "tools/list",
@@ -65,8 +65,8 @@ impl Ask {
         }
     }
 
-    /// The same of a server that knows only an older protocol, where so much is in a good answer.
-    #[allow(dead_code, reason = "not every program that measures has one")]
+    /// The same for a server with an older protocol, whose answers contain `wants`.
+    #[allow(dead_code, reason = "not every benchmark uses it")]
     pub(crate) fn older(self, protocol: &'static str, wants: &'static str) -> Self {
         Self {
             protocol,
@@ -75,8 +75,8 @@ impl Ask {
         }
     }
 
-    /// The same of a server that listens at another path.
-    #[allow(dead_code, reason = "not every program that measures has one")]
+    /// The same for a server at another path.
+    #[allow(dead_code, reason = "not every benchmark uses it")]
     pub(crate) fn at(self, path: &'static str) -> Self {
         Self { path, ..self }
     }
@@ -106,22 +106,27 @@ impl Ask {
     }
 }
 
-/// What came of it.
-pub(crate) struct Storm {
-    /// Calls a second.
+/// The results.
+pub(crate) struct LoadResult {
+    /// Calls per second.
     pub(crate) rate: f64,
-    /// Half of the calls took no longer, in milliseconds.
-    pub(crate) half: f64,
-    /// So did 99 of 100.
-    pub(crate) most: f64,
-    /// How long it all took, in milliseconds.
-    #[allow(dead_code, reason = "not every program that measures tells it")]
-    pub(crate) took: f64,
+    /// The median, in milliseconds.
+    pub(crate) median_ms: f64,
+    /// The 99th percentile, in milliseconds.
+    pub(crate) p99_ms: f64,
+    /// The total time, in milliseconds.
+    #[allow(dead_code, reason = "not every benchmark uses it")]
+    pub(crate) total_ms: f64,
 }
 
-/// So many clients, each calling as fast as it is answered.
-pub(crate) fn storm(address: SocketAddr, ask: &Ask, clients: usize, calls: usize) -> Result<Storm> {
-    // A first call, so that nothing is started while time is taken.
+/// Runs `clients` concurrent clients, each of which makes `calls` calls.
+pub(crate) fn run_load(
+    address: SocketAddr,
+    ask: &McpRequest,
+    clients: usize,
+    calls: usize,
+) -> Result<LoadResult> {
+    // A first call, so that startup is not measured.
     client(address, ask, 1)?;
     let began = Instant::now();
     let clients: Vec<_> = (0..clients)
@@ -134,22 +139,22 @@ pub(crate) fn storm(address: SocketAddr, ask: &Ask, clients: usize, calls: usize
     for client in clients {
         match client.join() {
             Ok(took) => times.extend(took?),
-            Err(_) => bail!("a client died"),
+            Err(_) => bail!("a client panicked"),
         }
     }
     let took = began.elapsed();
     times.sort_unstable();
     let ms = |at: usize| times[at].as_secs_f64() * 1e3;
-    Ok(Storm {
+    Ok(LoadResult {
         rate: times.len() as f64 / took.as_secs_f64(),
-        half: ms(times.len() / 2),
-        most: ms(times.len() * 99 / 100),
-        took: took.as_secs_f64() * 1e3,
+        median_ms: ms(times.len() / 2),
+        p99_ms: ms(times.len() * 99 / 100),
+        total_ms: took.as_secs_f64() * 1e3,
     })
 }
 
-/// One client over a connection of its own: how long each of its calls took.
-pub(crate) fn client(address: SocketAddr, ask: &Ask, calls: usize) -> Result<Vec<Duration>> {
+/// One client on its own connection; returns the time of each call.
+pub(crate) fn client(address: SocketAddr, ask: &McpRequest, calls: usize) -> Result<Vec<Duration>> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(Duration::from_secs(SILENCE_S_MAX)))?;
@@ -160,7 +165,7 @@ pub(crate) fn client(address: SocketAddr, ask: &Ask, calls: usize) -> Result<Vec
         let began = Instant::now();
         stream.write_all(request.as_bytes())?;
         heard.clear();
-        while !whole(&heard) {
+        while !is_complete(&heard) {
             let count = stream.read(&mut part)?;
             let so_far = || String::from_utf8_lossy(&heard).into_owned();
             ensure!(count > 0, "cut off after {}", so_far());
@@ -174,8 +179,8 @@ pub(crate) fn client(address: SocketAddr, ask: &Ask, calls: usize) -> Result<Vec
     Ok(times)
 }
 
-/// Whether an answer has come to its end.
-fn whole(heard: &[u8]) -> bool {
+/// Whether an answer is complete.
+fn is_complete(heard: &[u8]) -> bool {
     let Some(head) = heard.windows(4).position(|four| four == b"\r\n\r\n") else {
         return false;
     };

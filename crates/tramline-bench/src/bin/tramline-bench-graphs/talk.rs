@@ -1,4 +1,4 @@
-//! A server in a process of its own and both ends of the talk with it.
+//! A server process and a client of it over stdio.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server that is being talked to over its standard streams.
-pub(crate) struct Talk {
+/// A running server and its client.
+pub(crate) struct StdioClient {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -15,12 +15,12 @@ pub(crate) struct Talk {
     id: u64,
 }
 
-impl Talk {
-    /// Starts a server and shakes hands with it.
-    #[allow(dead_code, reason = "a program that watches over it does both itself")]
+impl StdioClient {
+    /// Starts a server and initializes the connection.
+    #[allow(dead_code, reason = "a benchmark with a timeout does both itself")]
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let mut talk = Self::spawn(command)?;
-        talk.greet()?;
+        talk.initialize()?;
         Ok(talk)
     }
 
@@ -43,8 +43,8 @@ impl Talk {
         })
     }
 
-    /// Shakes hands.
-    pub(crate) fn greet(&mut self) -> Result<()> {
+    /// Initializes the connection.
+    pub(crate) fn initialize(&mut self) -> Result<()> {
         self.ask(
             "initialize",
             &json!({
@@ -59,12 +59,12 @@ impl Talk {
     }
 
     /// The id of its process.
-    #[allow(dead_code, reason = "not every program that measures looks at it")]
+    #[allow(dead_code, reason = "not every benchmark uses it")]
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.id += 1;
         let request = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
@@ -86,8 +86,8 @@ impl Talk {
         }
     }
 
-    /// Asks so many times before it waits for all answers.
-    #[allow(dead_code, reason = "not every program that measures does")]
+    /// Sends `times` requests before it waits for all answers.
+    #[allow(dead_code, reason = "not every benchmark uses it")]
     pub(crate) fn ask_many(&mut self, method: &str, params: &Value, times: usize) -> Result<()> {
         for _ in 0..times {
             self.id += 1;
@@ -111,7 +111,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Calls a tool with a number and gives the number that came back, and how long it took.
+    /// Calls a tool with a number; returns the number in the answer, and the time it took.
     pub(crate) fn call(&mut self, tool: &str, n: u64) -> Result<(u64, Duration)> {
         let params = json!({"name": tool, "arguments": {"n": n}});
         let began = Instant::now();
@@ -123,7 +123,7 @@ impl Talk {
     }
 }
 
-impl Drop for Talk {
+impl Drop for StdioClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,60 +1,67 @@
-//! Calls over standard streams, turn about: ours and the other's, of the same document.
+//! Calls over stdio, ours and the other's in turns, with the same document.
 
 use super::documents::{self, CALLS, TRANSFORMS};
-use super::report::{Aim, Report};
-use super::talk::Talk;
-use super::{beside, side_by_side};
+use super::report::{BenchReport, FigureTarget};
+use super::talk::StdioClient;
+use super::{sibling_program, side_by_side};
 use anyhow::{Result, ensure};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// So often is each short call made; the least counts.
+/// Repetitions of short calls; the minimum counts.
 const REPEATS: usize = 60;
-/// So often is each long one.
+/// Repetitions of long calls.
 const LONG_REPEATS: usize = 5;
 
-/// How many turns the loop takes.
+/// Turns of the loop.
 const TURNS: usize = 1_000;
 
-/// The least times of each tool, in microseconds.
-struct Times {
+/// The minimum times of each tool, in microseconds.
+struct ToolTimes {
     transforms: [f64; 2],
     calls: [f64; 2],
     turns: f64,
 }
 
-pub(crate) fn measure(report: &mut Report, peer: &Path) -> Result<()> {
+pub(crate) fn measure(report: &mut BenchReport, peer: &Path) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let document = dir.path().join("bench.yaml");
     documents::write(&document, &std::env::current_exe()?)?;
-    let mut ours = Talk::start(
-        Command::new(beside("tramline")?)
+    let mut ours = StdioClient::start(
+        Command::new(sibling_program("tramline")?)
             .arg("serve")
             .arg(&document)
             .arg("--data-dir")
             .arg(dir.path().join("data")),
     )?;
-    let mut theirs = Talk::start(Command::new("node").arg(peer).arg("-g").arg(&document))?;
-    let mut direct = Talk::start(Command::new(std::env::current_exe()?).arg(super::echo::STDIO))?;
+    let mut theirs = StdioClient::start(Command::new("node").arg(peer).arg("-g").arg(&document))?;
+    let mut direct =
+        StdioClient::start(Command::new(std::env::current_exe()?).arg(super::echo::STDIO))?;
     let (our, their) = (times(&mut ours)?, times(&mut theirs)?);
     let bare = least(&mut direct, "echo", 1, 1, REPEATS)?;
-    let per_node = |times: &Times| (times.transforms[1] - times.transforms[0]) / TRANSFORMS as f64;
+    let per_node =
+        |times: &ToolTimes| (times.transforms[1] - times.transforms[0]) / TRANSFORMS as f64;
     let name = "one transform node of 100";
     side_by_side(report, name, "us", per_node(&our), per_node(&their), 30.0);
-    let per_call = |times: &Times| (times.calls[1] - times.calls[0]) / CALLS as f64;
-    report.add("a bare call of the echo server", bare, "us", Aim::None);
+    let per_call = |times: &ToolTimes| (times.calls[1] - times.calls[0]) / CALLS as f64;
+    report.add(
+        "a bare call of the echo server",
+        bare,
+        "us",
+        FigureTarget::None,
+    );
     report.add(
         "one MCP call of 10, ours",
         per_call(&our),
         "us",
-        Aim::Under(55.0),
+        FigureTarget::Under(55.0),
     );
     report.add(
         "one MCP call of 10, mcpgraph",
         per_call(&their),
         "us",
-        Aim::None,
+        FigureTarget::None,
     );
     let name = "a loop of 1,000 turns";
     side_by_side(
@@ -69,21 +76,21 @@ pub(crate) fn measure(report: &mut Report, peer: &Path) -> Result<()> {
         "a whole run of one node, ours (durable)",
         our.transforms[0],
         "us",
-        Aim::None,
+        FigureTarget::None,
     );
     report.add(
-        "a whole run of one node, mcpgraph (not kept)",
+        "a whole run of one node, mcpgraph (not durable)",
         their.transforms[0],
         "us",
-        Aim::None,
+        FigureTarget::None,
     );
     Ok(())
 }
 
-fn times(talk: &mut Talk) -> Result<Times> {
+fn times(talk: &mut StdioClient) -> Result<ToolTimes> {
     let long = 1 + TRANSFORMS;
     let sum = (TURNS * (TURNS + 1) / 2) as u64;
-    Ok(Times {
+    Ok(ToolTimes {
         transforms: [
             least(talk, "transforms_1", 1, 2, REPEATS)?,
             least(
@@ -102,12 +109,15 @@ fn times(talk: &mut Talk) -> Result<Times> {
     })
 }
 
-/// The least time of a call that must give `wanted`, in microseconds.
-fn least(talk: &mut Talk, tool: &str, n: u64, wanted: u64, repeats: usize) -> Result<f64> {
+/// The minimum time of a call that must return `wanted`, in microseconds.
+fn least(talk: &mut StdioClient, tool: &str, n: u64, wanted: u64, repeats: usize) -> Result<f64> {
     let mut least = Duration::MAX;
     for _ in 0..repeats {
         let (given, took) = talk.call(tool, n)?;
-        ensure!(given == wanted, "{tool} gave {given}, not {wanted}");
+        ensure!(
+            given == wanted,
+            "{tool} returned {given}, expected {wanted}"
+        );
         least = least.min(took);
     }
     Ok(least.as_secs_f64() * 1e6)

@@ -1,4 +1,4 @@
-//! How long the disk alone takes.
+//! The time of the disk alone.
 
 use anyhow::Result;
 use std::fs::File;
@@ -6,13 +6,13 @@ use std::io::{Seek, Write};
 use std::path::Path;
 use std::time::Instant;
 
-/// What a bare sync writes: about as much as the journal of a small run takes.
+/// The data of a bare sync: about as much as the journal of a small run.
 const PAGES: [u8; 16 << 10] = [7; 16 << 10];
 
-/// A file beside the store that is written and synced, for the time that this alone takes.
-pub(crate) struct Bare(File);
+/// A file beside the store that is written and synced.
+pub(crate) struct BareDisk(File);
 
-impl Bare {
+impl BareDisk {
     pub(crate) fn new(dir: &Path) -> Result<Self> {
         let mut file = File::create(dir.join("bare"))?;
         file.write_all(&PAGES)?;
@@ -20,7 +20,7 @@ impl Bare {
         Ok(Self(file))
     }
 
-    /// How long one write with its sync takes, in milliseconds.
+    /// The time of one write with its sync, in milliseconds.
     pub(crate) fn sync(&mut self) -> Result<f64> {
         let began = Instant::now();
         self.0.rewind()?;

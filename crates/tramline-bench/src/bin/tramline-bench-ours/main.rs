@@ -1,10 +1,11 @@
-//! Our side of what is measured inside a process, as the peers' scripts are theirs.
+//! Our side of the measurements inside a process, like the peers' scripts.
 //!
-//! It is told one piece of work and prints its figures as one line of JSON; `tramline-bench-peers` runs it.
+//! Takes one piece of work and prints its figures as one line of JSON; `tramline-bench-peers` runs
+//! it.
 
 #![allow(
     clippy::print_stdout,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,15 +13,15 @@ use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
-use tramline::engine::search::{Card, Index, Kind};
+use tramline::engine::search::{DocumentKind, SearchDocument, SearchIndex};
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost};
 
 #[path = "../tramline-bench-control/ours.rs"]
 mod checkpoints;
 
-/// How many layers a workflow has.
+/// Layers of a workflow.
 pub(crate) const LAYERS: usize = 20;
-/// How many tasks each has.
+/// Tasks per layer.
 pub(crate) const TASKS: usize = 5;
 
 fn main() -> Result<()> {
@@ -35,7 +36,7 @@ fn main() -> Result<()> {
         ["turns", count] => turns(count.parse()?)?,
         other => {
             bail!(
-                "{other:?}: there are `layers DIR WORKFLOWS`, `search FILE`, `turns COUNT` and `expression`"
+                "unknown arguments {other:?}; use `layers DIR WORKFLOWS`, `search FILE`, `turns COUNT` or `expression`"
             )
         }
     };
@@ -43,16 +44,16 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The median of many searches, and of as many looks at every name.
+/// The median of many searches, and of as many scans of all names.
 fn search(file: &Path) -> Result<Value> {
     let given: Value = serde_json::from_str(&std::fs::read_to_string(file)?)?;
-    let mut index = Index::new();
+    let mut index = SearchIndex::new();
     let mut names = Vec::new();
     for tool in given["tools"].as_array().context("tools")? {
         let name = tool["name"].as_str().context("a name")?;
         let description = tool["description"].as_str().context("a description")?;
         index.put(
-            Card::new(Kind::Tool, format!("bench:{name}"), description),
+            SearchDocument::new(DocumentKind::Tool, format!("bench:{name}"), description),
             None,
         )?;
         names.push(name.to_owned());
@@ -83,7 +84,7 @@ fn median(queries: &[&str], mut each: impl FnMut(&str)) -> f64 {
     times[times.len() / 2]
 }
 
-/// What the expression of a node costs, without a node.
+/// The cost of a node's expression, without the node.
 fn expression() -> Result<Value> {
     const TIMES: u32 = 10_000;
     let expression = Expression::compile(r#"{ "n": $.t0.n + 1 }"#, &HostFunctions::none())?;
@@ -100,7 +101,7 @@ fn expression() -> Result<Value> {
     Ok(json!({ "node_us": best }))
 }
 
-/// A loop that adds up by an expression alone: what comes out of one turn goes into the next.
+/// A loop that adds up with an expression alone: the output of a turn is the input of the next.
 fn turns(count: u64) -> Result<Value> {
     let source = r#"{ "add": { "n": add.n + 1, "sum": add.sum + add.n + 1 } }"#;
     let expression = Expression::compile(source, &HostFunctions::none())?;
@@ -116,7 +117,7 @@ fn turns(count: u64) -> Result<Value> {
         }
         best = best.min(began.elapsed().as_secs_f64() * 1e6 / count as f64);
         let sum = Value::from(&now)["add"]["sum"].as_f64();
-        ensure!(sum == Some((count * (count + 1) / 2) as f64), "another sum");
+        ensure!(sum == Some((count * (count + 1) / 2) as f64), "wrong sum");
     }
     Ok(json!({ "turn_us": best }))
 }

@@ -1,9 +1,9 @@
-//! Many clients at once over HTTP.
+//! Many concurrent HTTP clients.
 
-use crate::place::Place;
-use crate::served::{Served, proxy};
-use crate::storm::{Ask, CLIENTS, storm};
-use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
+use crate::bench_env::BenchEnv;
+use crate::http_server::{HttpServerProcess, proxy};
+use crate::storm::{CLIENTS, McpRequest, run_load};
+use crate::table::{Baseline, Contender, Figure, PeerTarget, ProgramKind, side_by_side};
 use crate::{Workload, document, echo, ours};
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -11,30 +11,30 @@ use std::process::Command;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "64 concurrent HTTP clients",
-    says: "Each client calls a tool that adds one as fast as it is answered, over a connection of its own, in the protocol of \
-           2026-07-28, mcp-agent in that of 2025-06-18 without sessions. Each call of ours is a durable run of a graph; the others \
-           keep nothing. fastmcp and mcp-agent have the tool in their process, mcp-proxy passes calls on to a bare server. The limit \
-           is a server that always gives the same answer.",
+    description: "Each client calls a tool that adds one as fast as it is answered, over its own connection, in the protocol \
+         of 2026-07-28, for mcp-agent in that of 2025-06-18 without sessions. In Tramline each call is a durable run \
+         of a graph; the others store nothing. fastmcp and mcp-agent have the tool in their process, mcp-proxy \
+         forwards calls to a bare server. The limit is a server with a fixed answer.",
     measure,
 };
 
-const SCRIPTED: Aim = Aim {
-    says: "at least 10x any scripted peer",
-    against: Against::Best(Kind::Scripted),
+const SCRIPTED: PeerTarget = PeerTarget {
+    description: "at least 10x any scripted peer",
+    against: Baseline::Best(ProgramKind::Scripted),
     times: 10.0,
 };
-const NATIVE: Aim = Aim {
-    says: "ahead of the compiled ones",
-    against: Against::Best(Kind::Native),
+const NATIVE: PeerTarget = PeerTarget {
+    description: "ahead of the compiled ones",
+    against: Baseline::Best(ProgramKind::Native),
     times: 1.0,
 };
-const LOWER: Aim = Aim {
-    says: "lower than every peer",
-    against: Against::Peers,
+const LOWER: PeerTarget = PeerTarget {
+    description: "lower than every peer",
+    against: Baseline::Peers,
     times: 1.0,
 };
 
-fn measure(place: &Place) -> Result<Vec<Value>> {
+fn measure(place: &BenchEnv) -> Result<Vec<Value>> {
     let document = document(place)?;
     let calls = place.pick(30, 150);
     let names = [
@@ -43,47 +43,55 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
             "/s",
             &[SCRIPTED, NATIVE],
         ),
-        Figure::less("half of them within", "ms", &[]),
-        Figure::less("99 of 100 within", "ms", &[LOWER]),
+        Figure::less("50th percentile", "ms", &[]),
+        Figure::less("99th percentile", "ms", &[LOWER]),
     ];
-    let add = Ask::call("transforms_1", json!({"n": 1}));
+    let add = McpRequest::call("transforms_1", json!({"n": 1}));
     let all = vec![
-        Contender::new("Tramline", Kind::Ours, || {
+        Contender::new("Tramline", ProgramKind::Ours, || {
             let mut command = ours(place, &document)?;
             command.args(["--http", "127.0.0.1:0"]);
-            stormed(Served::says_aside(command)?, &add, calls)
+            load_figures(HttpServerProcess::address_on_stderr(command)?, &add, calls)
         }),
-        Contender::new("fastmcp", Kind::Scripted, || {
+        Contender::new("fastmcp", ProgramKind::Scripted, || {
             let mut command = place.python("fastmcp", "fastmcp_tool.py")?;
             command.arg("http");
-            stormed(Served::says(command)?, &add, calls.min(50))
+            load_figures(
+                HttpServerProcess::address_on_stdout(command)?,
+                &add,
+                calls.min(50),
+            )
         }),
-        Contender::new("mcp-agent", Kind::Scripted, || {
+        Contender::new("mcp-agent", ProgramKind::Scripted, || {
             let mut command = place.python("mcpagent", "mcp_agent_peer.py")?;
             command.arg("http");
             let add = add.clone().older("2025-06-18", "\"isError\":false");
-            stormed(Served::says(command)?, &add, calls.min(30))
+            load_figures(
+                HttpServerProcess::address_on_stdout(command)?,
+                &add,
+                calls.min(30),
+            )
         }),
-        Contender::new("mcp-proxy", Kind::Native, || {
-            let echo = Ask::call("bench/echo", json!({"n": 1})).at("/");
-            stormed(proxy(place)?, &echo, calls)
+        Contender::new("mcp-proxy", ProgramKind::Native, || {
+            let echo = McpRequest::call("bench/echo", json!({"n": 1})).at("/");
+            load_figures(proxy(place)?, &echo, calls)
         }),
-        Contender::cannot("mcpgraph", Kind::Scripted, "serves standard streams only"),
-        Contender::cannot("pflow", Kind::Scripted, "serves standard streams only"),
-        Contender::cannot("mcp-hub", Kind::Native, "serves standard streams only"),
-        Contender::cannot("langgraph", Kind::Scripted, "is no MCP server"),
-        Contender::cannot("dbos", Kind::Scripted, "is no MCP server"),
-        Contender::cannot("stepflow", Kind::Native, "is no MCP server"),
-        Contender::new("a bare server", Kind::Limit, || {
+        Contender::unsupported("mcpgraph", ProgramKind::Scripted, "serves stdio only"),
+        Contender::unsupported("pflow", ProgramKind::Scripted, "serves stdio only"),
+        Contender::unsupported("mcp-hub", ProgramKind::Native, "serves stdio only"),
+        Contender::unsupported("langgraph", ProgramKind::Scripted, "is not an MCP server"),
+        Contender::unsupported("dbos", ProgramKind::Scripted, "is not an MCP server"),
+        Contender::unsupported("stepflow", ProgramKind::Native, "is not an MCP server"),
+        Contender::new("a bare server", ProgramKind::Limit, || {
             let mut command = Command::new(&place.echo);
             command.arg(echo::HTTP);
-            stormed(Served::says(command)?, &add, calls)
+            load_figures(HttpServerProcess::address_on_stdout(command)?, &add, calls)
         }),
     ];
     Ok(side_by_side(&names, all, place.pick(2, 5)))
 }
 
-fn stormed(served: Served, ask: &Ask, calls: usize) -> Result<Vec<f64>> {
-    let storm = storm(served.address, ask, CLIENTS, calls)?;
-    Ok(vec![storm.rate, storm.half, storm.most])
+fn load_figures(served: HttpServerProcess, ask: &McpRequest, calls: usize) -> Result<Vec<f64>> {
+    let storm = run_load(served.address, ask, CLIENTS, calls)?;
+    Ok(vec![storm.rate, storm.median_ms, storm.p99_ms])
 }

@@ -1,46 +1,46 @@
-//! Layers of tasks with a durable checkpoint after each, alone and with many workflows at once.
+//! Layers of tasks with a durable checkpoint after each, alone and with many concurrent workflows.
 
 use crate::Workload;
-use crate::place::{Place, figure, figures};
-use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
+use crate::bench_env::{BenchEnv, figure, figures};
+use crate::table::{Baseline, Contender, Figure, PeerTarget, ProgramKind, side_by_side};
 use anyhow::Result;
 use serde_json::Value;
 use std::io::Write;
 use std::process::Command;
 use std::time::Instant;
 
-/// So many workflows share the disk in the second part.
+/// Workflows that share the disk in the second part.
 const WORKFLOWS: usize = 64;
-/// About what a checkpoint of ours writes.
+/// Bytes of a record: about what one of our checkpoints writes.
 const RECORD_BYTES: usize = 2_048;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "20 layers of 5 tasks with a checkpoint each",
-    says: "Tasks that do nothing, in layers, on the same disk; after each layer the workflow pauses, what it did is durable, and \
-           it is told to go on. langgraph keeps a checkpoint and goes on by itself, dbos records a layer as one step. The limit \
-           is an append of 2 KB and its sync.",
+    description: "Empty tasks in layers, on the same disk; after each layer the workflow pauses, its state is durable, and it \
+         is resumed. langgraph writes a checkpoint and continues by itself, dbos records a layer as one step. The \
+         limit is an append of 2 KB with a sync.",
     measure,
 };
 
-const ALONE: [Aim; 2] = [
-    Aim {
-        says: "at most 1.5x a disk sync",
-        against: Against::Best(Kind::Limit),
+const ALONE: [PeerTarget; 2] = [
+    PeerTarget {
+        description: "at most 1.5x a disk sync",
+        against: Baseline::Best(ProgramKind::Limit),
         times: 1.0 / 1.5,
     },
-    Aim {
-        says: "ahead of every peer",
-        against: Against::Peers,
+    PeerTarget {
+        description: "ahead of every peer",
+        against: Baseline::Peers,
         times: 1.0,
     },
 ];
-const MANY: [Aim; 1] = [Aim {
-    says: "at least 20x more than the best peer",
-    against: Against::Peers,
+const MANY: [PeerTarget; 1] = [PeerTarget {
+    description: "at least 20x more than the best peer",
+    against: Baseline::Peers,
     times: 20.0,
 }];
 
-fn measure(place: &Place) -> Result<Vec<Value>> {
+fn measure(place: &BenchEnv) -> Result<Vec<Value>> {
     let names = [
         Figure::less("one checkpoint", "ms", &ALONE),
         Figure::more(
@@ -65,7 +65,7 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         }))
     };
     let all = vec![
-        Contender::new("Tramline", Kind::Ours, || {
+        Contender::new("Tramline", ProgramKind::Ours, || {
             both(Box::new(|workflows| {
                 let dir = place.fresh()?;
                 let mut command = Command::new(place.ours("tramline-bench-ours")?);
@@ -76,26 +76,32 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
                 figure(&figures(&command)?, "layer_ms")
             }))
         }),
-        Contender::new("langgraph", Kind::Scripted, || {
+        Contender::new("langgraph", ProgramKind::Scripted, || {
             script("durable", "langgraph_peer.py")
         }),
-        Contender::new("dbos", Kind::Scripted, || script("durable", "dbos_peer.py")),
-        Contender::new("stepflow", Kind::Native, || {
+        Contender::new("dbos", ProgramKind::Scripted, || {
+            script("durable", "dbos_peer.py")
+        }),
+        Contender::new("stepflow", ProgramKind::Native, || {
             script("stepflow", "stepflow.py")
         }),
-        Contender::cannot("mcpgraph", Kind::Scripted, "keeps nothing"),
-        Contender::cannot("pflow", Kind::Scripted, "keeps no checkpoints"),
-        Contender::cannot("mcp-agent", Kind::Scripted, "durable only with Temporal"),
-        Contender::cannot("fastmcp", Kind::Scripted, "has no workflows"),
-        Contender::new("append and sync", Kind::Limit, || {
+        Contender::unsupported("mcpgraph", ProgramKind::Scripted, "stores nothing"),
+        Contender::unsupported("pflow", ProgramKind::Scripted, "has no checkpoints"),
+        Contender::unsupported(
+            "mcp-agent",
+            ProgramKind::Scripted,
+            "durable only with Temporal",
+        ),
+        Contender::unsupported("fastmcp", ProgramKind::Scripted, "has no workflows"),
+        Contender::new("append and sync", ProgramKind::Limit, || {
             Ok(vec![bare(place, 1)?, 1e3 / bare(place, WORKFLOWS)?])
         }),
     ];
     Ok(side_by_side(&names, all, place.pick(2, 5)))
 }
 
-/// Milliseconds for a record when so many share a sync.
-fn bare(place: &Place, group: usize) -> Result<f64> {
+/// Milliseconds per record when `group` records share a sync.
+fn bare(place: &BenchEnv, group: usize) -> Result<f64> {
     const SYNCS: usize = 100;
     let dir = place.fresh()?;
     let mut file = std::fs::File::create(dir.path().join("bare"))?;

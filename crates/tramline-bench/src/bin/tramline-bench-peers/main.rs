@@ -1,33 +1,33 @@
 //! Measures Tramline next to its peers: the same work, side by side, in one run.
 //!
-//! `cargo xtask bench peers` installs the peers, builds ours as it is shipped and runs this; what
-//! comes out is data, and `docs/benchmarks.md` is made of it. Everybody works turn about, so that what
-//! disturbs the machine disturbs all; the page shows medians and how far the turns lie apart.
+//! `cargo xtask bench peers` installs the peers, builds ours in release mode and runs this. The
+//! output is data, from which `docs/benchmarks.md` is generated. All programs take turns, so that
+//! other load on the machine affects all; the page shows medians and ranges.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Context, Result, bail};
-use place::Place;
+use bench_env::BenchEnv;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
 
+mod bench_env;
 mod calls;
 #[path = "../tramline-bench-graphs/documents.rs"]
 mod documents;
 #[path = "../tramline-bench-graphs/echo.rs"]
 mod echo;
 mod http;
+mod http_server;
 mod layers;
 mod nodes;
 mod paused;
-mod place;
 mod search;
-mod served;
 mod start;
 #[path = "../tramline-bench-graphs/storm.rs"]
 mod storm;
@@ -37,12 +37,12 @@ mod talk;
 mod turns;
 mod wide;
 
-/// A piece of work that everybody does.
+/// A piece of work that all programs do.
 struct Workload {
     name: &'static str,
-    /// What is done, and what beside it is the limit.
-    says: &'static str,
-    measure: fn(&Place) -> Result<Vec<Value>>,
+    /// What is done, and the limit it is compared with.
+    description: &'static str,
+    measure: fn(&BenchEnv) -> Result<Vec<Value>>,
 }
 
 const WORKLOADS: [Workload; 9] = [
@@ -68,13 +68,13 @@ fn main() -> Result<()> {
             "--n8n" => n8n = true,
             "--peers" => peers = arguments.next().map(PathBuf::from),
             "--only" => only = numbers(&arguments.next().unwrap_or_default())?,
-            other => bail!(
-                "`{other}` is not known; there are --peers DIR, --quick, --n8n and --only 1,3"
-            ),
+            other => {
+                bail!("unknown argument `{other}`; use --peers DIR, --quick, --n8n or --only 1,3")
+            }
         }
     }
-    let place = Place::new(
-        peers.context("--peers says where they are installed")?,
+    let place = BenchEnv::new(
+        peers.context("--peers must name the directory of the installed peers")?,
         quick,
         n8n,
     )?;
@@ -86,14 +86,14 @@ fn main() -> Result<()> {
         }
         let began = Instant::now();
         eprintln!("{number} {}", workload.name);
-        // What could not be measured is told, and the others are.
+        // A failed workload is reported, and the others still run.
         let (figures, why) = match (workload.measure)(&place) {
             Ok(figures) => (figures, None),
             Err(error) => (Vec::new(), Some(format!("{error:#}"))),
         };
         let took = began.elapsed().as_secs_f64();
         told.push(json!({
-            "number": number, "name": workload.name, "says": workload.says, "took_s": took, "figures": figures, "why": why,
+            "number": number, "name": workload.name, "says": workload.description, "took_s": took, "figures": figures, "why": why,
         }));
     }
     println!("{}", json!({ "quick": quick, "workloads": told }));
@@ -105,18 +105,13 @@ fn numbers(text: &str) -> Result<Vec<usize>> {
         let number = part.trim().parse::<usize>().ok();
         number
             .filter(|number| (1..=WORKLOADS.len()).contains(number))
-            .with_context(|| {
-                format!(
-                    "`{part}` is no workload; there are 1 to {}",
-                    WORKLOADS.len()
-                )
-            })
+            .with_context(|| format!("`{part}` is not a workload; use 1 to {}", WORKLOADS.len()))
     };
     text.split(',').map(number).collect()
 }
 
-/// A server over standard streams: ours, of the document that is measured.
-fn ours(place: &Place, document: &std::path::Path) -> Result<std::process::Command> {
+/// The command of our server over stdio, with the measured document.
+fn ours(place: &BenchEnv, document: &std::path::Path) -> Result<std::process::Command> {
     let mut command = std::process::Command::new(place.ours("tramline")?);
     command
         .arg("serve")
@@ -126,8 +121,8 @@ fn ours(place: &Place, document: &std::path::Path) -> Result<std::process::Comma
     Ok(command)
 }
 
-/// The document that is measured.
-fn document(place: &Place) -> Result<PathBuf> {
+/// The measured document.
+fn document(place: &BenchEnv) -> Result<PathBuf> {
     let path = place.dir.path().join("bench.yaml");
     documents::write(&path, &place.echo)?;
     Ok(path)

@@ -1,8 +1,8 @@
-//! Workflows that wait for a person: what each takes in memory, and how soon one goes on after a restart.
+//! Paused workflows: the memory of each, and how soon one resumes after a restart.
 
-use crate::place::{Place, Watch, figure, figures, talk_to};
-use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
-use crate::talk::Talk;
+use crate::bench_env::{BenchEnv, KillTimer, figure, figures, start_client};
+use crate::table::{Baseline, Contender, Figure, PeerTarget, ProgramKind, side_by_side};
+use crate::talk::StdioClient;
 use crate::{Workload, echo};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -10,38 +10,39 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// What a paused workflow was given: the least that must be known of it.
+/// The minimum that must be known about a paused workflow.
 const GIVEN: &str = r#"{"workflow":"asks","input":{"n":1},"waits_at":"ask"}"#;
-/// So many are asked for before answers are read.
+/// Requests in flight before answers are read.
 const AT_ONCE: usize = 16;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "10,000 paused workflows",
-    says: "Workflows that wait for a person: what each adds to the memory of the process once there are as many already, what the process has in memory with all of them, how long a process that starts beside \
-           them takes until it is ready, and how long the first one takes to go on. A peer makes as many of them as it can in 30 \
-           seconds. pflow has no process for a workflow that waits: to go on is to start one. The limit is the bare data in memory.",
+    description: "Workflows that wait for a person: the memory that each adds to the process after a warm-up with as many, the \
+         memory of the process with all of them, the time until a new process with the same data is ready, and the \
+         time until the first workflow resumes. A peer starts as many as it can in 30 seconds. pflow has no process \
+         for a paused workflow: resuming starts one. The limit is the bare data in memory.",
     measure,
 };
 
-const MEMORY: [Aim; 1] = [Aim {
-    says: "at least 10x less memory than any peer",
-    against: Against::Peers,
+const MEMORY: [PeerTarget; 1] = [PeerTarget {
+    description: "at least 10x less memory than any peer",
+    against: Baseline::Peers,
     times: 10.0,
 }];
-const AHEAD: [Aim; 1] = [Aim {
-    says: "ahead of every peer",
-    against: Against::Peers,
+const AHEAD: [PeerTarget; 1] = [PeerTarget {
+    description: "ahead of every peer",
+    against: Baseline::Peers,
     times: 1.0,
 }];
 
-fn measure(place: &Place) -> Result<Vec<Value>> {
+fn measure(place: &BenchEnv) -> Result<Vec<Value>> {
     let document = document(place)?;
     let (ours, theirs) = (place.pick(2_000, 10_000), place.pick(200, 10_000));
     let names = [
         Figure::less("memory for each", "bytes", &MEMORY),
         Figure::less("memory of the process", "MB", &[]),
         Figure::less("restart until ready", "ms", &AHEAD),
-        Figure::less("first one goes on", "ms", &AHEAD),
+        Figure::less("first one resumes", "ms", &AHEAD),
     ];
     let script = |venv: &str, script: &str| {
         let dir = place.fresh()?;
@@ -59,48 +60,52 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         Ok(vec![bytes, process, whole - first, first])
     };
     let all = vec![
-        Contender::new("Tramline", Kind::Ours, || served(place, &document, ours)),
-        Contender::new("langgraph", Kind::Scripted, || {
+        Contender::new("Tramline", ProgramKind::Ours, || {
+            served(place, &document, ours)
+        }),
+        Contender::new("langgraph", ProgramKind::Scripted, || {
             script("durable", "langgraph_peer.py")
         }),
-        Contender::new("dbos", Kind::Scripted, || script("durable", "dbos_peer.py")),
-        Contender::cannot(
+        Contender::new("dbos", ProgramKind::Scripted, || {
+            script("durable", "dbos_peer.py")
+        }),
+        Contender::unsupported(
             "stepflow",
-            Kind::Native,
+            ProgramKind::Native,
             "its workflows do not wait for a person",
         ),
-        Contender::cannot("mcpgraph", Kind::Scripted, "its graphs do not wait"),
-        Contender::new("pflow", Kind::Scripted, || {
+        Contender::unsupported("mcpgraph", ProgramKind::Scripted, "its graphs do not wait"),
+        Contender::new("pflow", ProgramKind::Scripted, || {
             let dir = place.fresh()?;
             let mut command = place.python("pflow", "pflow.py")?;
             command.arg("go_on").arg(dir.path());
             let first = figure(&figures(&command)?, "first_ms")?;
             Ok(vec![f64::NAN, f64::NAN, f64::NAN, first])
         })
-        .lacking("none waits in a process"),
-        Contender::cannot(
+        .without_sample("has no process for a paused workflow"),
+        Contender::unsupported(
             "mcp-agent",
-            Kind::Scripted,
+            ProgramKind::Scripted,
             "waits durably only with Temporal",
         ),
-        Contender::cannot("fastmcp", Kind::Scripted, "has no workflows"),
-        Contender::new("the bare data", Kind::Limit, || {
+        Contender::unsupported("fastmcp", ProgramKind::Scripted, "has no workflows"),
+        Contender::new("the bare data", ProgramKind::Limit, || {
             Ok(vec![GIVEN.len() as f64])
         }),
     ];
     Ok(side_by_side(&names, all, place.pick(1, 2)))
 }
 
-fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
+fn served(place: &BenchEnv, document: &Path, count: usize) -> Result<Vec<f64>> {
     let data = place.fresh()?;
-    let start = || -> Result<(Talk, Watch)> {
+    let start = || -> Result<(StdioClient, KillTimer)> {
         let mut command = Command::new(place.ours("tramline")?);
         command
             .arg("serve")
             .arg(document)
             .args(["--toolsets", "graphs,debug", "--data-dir"])
             .arg(data.path());
-        talk_to(&mut command)
+        start_client(&mut command)
     };
     let (mut talk, watch) = start()?;
     let call = json!({"name": "asks", "arguments": {"n": 1}});
@@ -108,7 +113,7 @@ fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
     let waiting = &waits["structuredContent"]["error"]["waiting"][0];
     let checkpoint = waiting["checkpoint_id"].as_str();
     let checkpoint = checkpoint.with_context(|| format!("{waits}"))?.to_owned();
-    // What is kept up to a bound is there before the count begins.
+    // Warm-up: bounded caches are filled before the measurement starts.
     pause(&mut talk, &call, count)?;
     let before = resident(talk.process())?;
     pause(&mut talk, &call, count)?;
@@ -135,22 +140,22 @@ fn served(place: &Place, document: &Path, count: usize) -> Result<Vec<f64>> {
     ])
 }
 
-fn pause(talk: &mut Talk, call: &Value, count: usize) -> Result<()> {
+fn pause(talk: &mut StdioClient, call: &Value, count: usize) -> Result<()> {
     for _ in 0..count / AT_ONCE {
         talk.ask_many("tools/call", call, AT_ONCE)?;
     }
     Ok(())
 }
 
-/// What a process has in memory, in bytes.
+/// The resident memory of a process, in bytes.
 fn resident(process: u32) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|rest| rest.split_whitespace().next());
-    Ok(kib.context("no such figure")?.parse::<f64>()? * 1024.0)
+    Ok(kib.context("no VmRSS in /proc")?.parse::<f64>()? * 1024.0)
 }
 
-fn document(place: &Place) -> Result<PathBuf> {
+fn document(place: &BenchEnv) -> Result<PathBuf> {
     let text = format!(
         "version: '1.0'\nserver: {{name: bench, version: '1.0.0'}}\n\
          mcpServers: {{echo: {{command: {:?}, args: [{}]}}}}\n\

@@ -1,37 +1,37 @@
-//! How long a search over many tools takes.
+//! The time of a search over many tools.
 
 use crate::Workload;
-use crate::place::{Place, figure, figures};
-use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
+use crate::bench_env::{BenchEnv, figure, figures};
+use crate::table::{Baseline, Contender, Figure, PeerTarget, ProgramKind, side_by_side};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// How many queries are timed; the median counts.
+/// Timed queries; the median counts.
 const QUERIES: usize = 100;
 const SIZES: [usize; 2] = [1_000, 10_000];
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "Registry of 1,000 and 10,000 tools",
-    says: "One search by words over so many tools, the median of a hundred queries or of as many as go into 15 seconds, in the process \
-           and without a model. fastmcp \
-           searches by its BM25 transform, called by its client in the same process. The limit is a look at every name.",
+    description: "One lexical search over that many tools, the median of a hundred queries or of as many as fit into 15 \
+         seconds, in the process and without a model. fastmcp searches with its BM25 transform, called by its client \
+         in the same process. The limit is a scan of all names.",
     measure,
 };
 
-const QUICK: Aim = Aim {
-    says: "under 300 µs at 1,000 tools",
-    against: Against::Number(300.0),
+const QUICK: PeerTarget = PeerTarget {
+    description: "under 300 µs at 1,000 tools",
+    against: Baseline::Number(300.0),
     times: 1.0,
 };
-const AHEAD: Aim = Aim {
-    says: "ahead of every peer",
-    against: Against::Peers,
+const AHEAD: PeerTarget = PeerTarget {
+    description: "ahead of every peer",
+    against: Baseline::Peers,
     times: 1.0,
 };
 
-fn measure(place: &Place) -> Result<Vec<Value>> {
+fn measure(place: &BenchEnv) -> Result<Vec<Value>> {
     let files = SIZES.map(|count| catalogue(place, count));
     let [few, many] = files;
     let files = [few?, many?];
@@ -49,28 +49,28 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         Ok(found)
     };
     let own = || Ok(Command::new(place.ours("tramline-bench-ours")?));
-    let no_model = "searches only by a language model";
+    let no_model = "searches only with a language model";
     let all = vec![
-        Contender::new("Tramline", Kind::Ours, || each(&own, "search_us")),
-        Contender::new("fastmcp", Kind::Scripted, || {
+        Contender::new("Tramline", ProgramKind::Ours, || each(&own, "search_us")),
+        Contender::new("fastmcp", ProgramKind::Scripted, || {
             each(&|| place.python("fastmcp", "fastmcp_tool.py"), "search_us")
         }),
-        Contender::cannot("pflow", Kind::Scripted, no_model),
-        Contender::cannot("mcpgraph", Kind::Scripted, "has no search"),
-        Contender::cannot("langgraph", Kind::Scripted, "has no search of tools"),
-        Contender::cannot("dbos", Kind::Scripted, "has no search of tools"),
-        Contender::cannot("mcp-agent", Kind::Scripted, "has no search of tools"),
-        Contender::cannot("stepflow", Kind::Native, "has no search of tools"),
-        Contender::cannot("mcp-hub", Kind::Native, "has no search of tools"),
-        Contender::new("a look at every name", Kind::Limit, || {
+        Contender::unsupported("pflow", ProgramKind::Scripted, no_model),
+        Contender::unsupported("mcpgraph", ProgramKind::Scripted, "has no search"),
+        Contender::unsupported("langgraph", ProgramKind::Scripted, "has no tool search"),
+        Contender::unsupported("dbos", ProgramKind::Scripted, "has no tool search"),
+        Contender::unsupported("mcp-agent", ProgramKind::Scripted, "has no tool search"),
+        Contender::unsupported("stepflow", ProgramKind::Native, "has no tool search"),
+        Contender::unsupported("mcp-hub", ProgramKind::Native, "has no tool search"),
+        Contender::new("a scan of all names", ProgramKind::Limit, || {
             each(&own, "look_us")
         }),
     ];
     Ok(side_by_side(&names, all, place.pick(1, 3)))
 }
 
-/// Tools with names and descriptions out of a small vocabulary, and queries of the same words.
-fn catalogue(place: &Place, count: usize) -> Result<PathBuf> {
+/// Tools with names and descriptions from a small vocabulary, and queries of the same words.
+fn catalogue(place: &BenchEnv, count: usize) -> Result<PathBuf> {
     const VERBS: [&str; 10] = [
         "create", "list", "update", "delete", "search", "export", "import", "sync", "merge",
         "archive",
@@ -99,7 +99,7 @@ fn catalogue(place: &Place, count: usize) -> Result<PathBuf> {
     let tools = (0..count).map(|at| {
         let (verb, thing, place) = words(at);
         json!({"name": format!("{verb}_{thing}_{at}"), "description": format!(
-            "Use this to {verb} one {thing} or several of them in the {place} number {at}. Gives the {thing} as it stands afterwards.")})
+            "Use this to {verb} one {thing} or several of them in the {place} number {at}. Returns the {thing} after the change.")})
     });
     let queries = (0..QUERIES).map(|at| {
         let (verb, thing, place) = words(at * 31 + 5);

@@ -1,24 +1,25 @@
-//! What was measured, as data: a figure has a cell for everybody, with all its samples or with why not.
+//! The measurements as data: each figure has a cell per program, with its samples or the reason why
+//! there are none.
 
-use crate::place::TURN_S_MAX;
+use crate::bench_env::TURN_S_MAX;
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// What somebody is, beside us.
+/// The kind of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ProgramKind {
     /// Tramline.
     Ours,
     /// Runs in an interpreter.
     Scripted,
-    /// Is compiled, as ours is.
+    /// Is compiled, like ours.
     Native,
-    /// The barest program that does the same, or what the disk or the memory takes.
+    /// The minimal program that does the same, or the time of the disk or the memory alone.
     Limit,
 }
 
-impl Kind {
+impl ProgramKind {
     fn name(self) -> &'static str {
         match self {
             Self::Ours => "ours",
@@ -29,14 +30,14 @@ impl Kind {
     }
 }
 
-/// One that does the work, a turn at a time; a turn gives a sample of each figure.
+/// A program that does the work in turns; a turn returns a sample of each figure.
 pub(crate) struct Contender<'a> {
     who: &'static str,
-    kind: Kind,
+    kind: ProgramKind,
     turn: Option<Turn<'a>>,
     why: Option<String>,
-    /// Why a figure has no sample where others have one.
-    lacks: &'static str,
+    /// Why a figure has no sample although others have one.
+    missing_reason: &'static str,
     samples: Vec<Vec<f64>>,
 }
 
@@ -45,7 +46,7 @@ type Turn<'a> = Box<dyn FnMut() -> Result<Vec<f64>> + 'a>;
 impl<'a> Contender<'a> {
     pub(crate) fn new(
         who: &'static str,
-        kind: Kind,
+        kind: ProgramKind,
         turn: impl FnMut() -> Result<Vec<f64>> + 'a,
     ) -> Self {
         Self {
@@ -53,17 +54,20 @@ impl<'a> Contender<'a> {
             kind,
             turn: Some(Box::new(turn)),
             why: None,
-            lacks: "would take too long",
+            missing_reason: "would take too long",
             samples: Vec::new(),
         }
     }
 
-    /// The same, with why some of its figures have no sample.
-    pub(crate) fn lacking(self, lacks: &'static str) -> Self {
-        Self { lacks, ..self }
+    /// The same, with the reason why some of its figures have no sample.
+    pub(crate) fn without_sample(self, lacks: &'static str) -> Self {
+        Self {
+            missing_reason: lacks,
+            ..self
+        }
     }
 
-    /// One turn, unless one failed before.
+    /// Takes one turn, unless one failed before.
     fn take_turn(&mut self) {
         let Some(turn) = &mut self.turn else { return };
         let began = Instant::now();
@@ -82,56 +86,56 @@ impl<'a> Contender<'a> {
         }
     }
 
-    /// One that cannot do the work, and why.
-    pub(crate) fn cannot(who: &'static str, kind: Kind, why: &str) -> Self {
+    /// A program that cannot do the work, and why.
+    pub(crate) fn unsupported(who: &'static str, kind: ProgramKind, why: &str) -> Self {
         Self {
             who,
             kind,
             turn: None,
             why: Some(why.to_owned()),
-            lacks: "",
+            missing_reason: "",
             samples: Vec::new(),
         }
     }
 }
 
-/// What an aim compares ours with.
+/// What a target compares ours with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Against {
+pub(crate) enum Baseline {
     /// The best of the peers of this kind.
-    Best(Kind),
+    Best(ProgramKind),
     /// The best of all peers.
     Peers,
     /// One of them.
     One(&'static str),
-    /// A number, and not somebody.
+    /// A fixed number.
     Number(f64),
 }
 
-/// What ours should be.
+/// A target for our figure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Aim {
-    /// The aim in words.
-    pub(crate) says: &'static str,
-    /// Whom ours is compared with.
-    pub(crate) against: Against,
-    /// How many times better ours should be; under one, it may be so much worse.
+pub(crate) struct PeerTarget {
+    /// The target in words.
+    pub(crate) description: &'static str,
+    /// What ours is compared with.
+    pub(crate) against: Baseline,
+    /// How many times better ours should be; below one, how much worse it may be.
     pub(crate) times: f64,
 }
 
-/// One thing that is measured.
+/// One measured quantity.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
     pub(crate) name: String,
     pub(crate) unit: &'static str,
     /// Whether less is better.
     pub(crate) less: bool,
-    pub(crate) aims: Vec<Aim>,
+    pub(crate) aims: Vec<PeerTarget>,
 }
 
 impl Figure {
-    /// A figure that is better when it is less.
-    pub(crate) fn less(name: impl Into<String>, unit: &'static str, aims: &[Aim]) -> Self {
+    /// A figure where less is better.
+    pub(crate) fn less(name: impl Into<String>, unit: &'static str, aims: &[PeerTarget]) -> Self {
         Self {
             name: name.into(),
             unit,
@@ -140,8 +144,8 @@ impl Figure {
         }
     }
 
-    /// A figure that is better when it is more.
-    pub(crate) fn more(name: impl Into<String>, unit: &'static str, aims: &[Aim]) -> Self {
+    /// A figure where more is better.
+    pub(crate) fn more(name: impl Into<String>, unit: &'static str, aims: &[PeerTarget]) -> Self {
         Self {
             less: false,
             ..Self::less(name, unit, aims)
@@ -149,10 +153,10 @@ impl Figure {
     }
 }
 
-/// After so long no further round of a work is begun: the first round tells the most.
+/// Seconds after which no further round starts: the first round is the most informative.
 const ROUNDS_S_MAX: u64 = 150;
 
-/// Everybody does the work turn about, so many rounds; what fails once is not tried again.
+/// All programs take turns, for `rounds` rounds; a program that fails is not tried again.
 pub(crate) fn side_by_side(
     figures: &[Figure],
     mut all: Vec<Contender<'_>>,
@@ -170,16 +174,17 @@ pub(crate) fn side_by_side(
         }
     }
     let told = figures.iter().enumerate();
-    told.map(|(at, figure)| tell(figure, at, &all)).collect()
+    told.map(|(at, figure)| figure_json(figure, at, &all))
+        .collect()
 }
 
-/// The last line of what a program said, and no more of it than fits in a cell.
+/// The last line of a program's output, truncated to fit in a cell.
 fn plain(text: &str) -> String {
     let last = text.trim().lines().last().unwrap_or_default().trim();
     last.chars().take(160).collect()
 }
 
-fn tell(figure: &Figure, at: usize, all: &[Contender<'_>]) -> Value {
+fn figure_json(figure: &Figure, at: usize, all: &[Contender<'_>]) -> Value {
     let cells = all.iter().map(|one| {
         let samples: Vec<f64> = one
             .samples
@@ -187,20 +192,23 @@ fn tell(figure: &Figure, at: usize, all: &[Contender<'_>]) -> Value {
             .filter_map(|sample| sample.get(at).copied().filter(|value| value.is_finite()))
             .collect();
         let skipped = one.samples.iter().any(|sample| sample.get(at).is_some());
-        let none = if skipped { one.lacks } else { "–" };
+        let none = if skipped { one.missing_reason } else { "–" };
         let why = samples
             .is_empty()
             .then(|| one.why.clone().unwrap_or_else(|| none.to_owned()));
         json!({ "who": one.who, "kind": one.kind.name(), "samples": samples, "why": why })
     });
     let cells: Vec<Value> = cells.collect();
-    let aims = figure.aims.iter().map(|aim| hold(figure, aim, &cells));
+    let aims = figure
+        .aims
+        .iter()
+        .map(|aim| target_json(figure, aim, &cells));
     let aims: Vec<Value> = aims.collect();
     json!({ "name": figure.name, "unit": figure.unit, "less": figure.less, "cells": cells, "aims": aims })
 }
 
-/// Whether an aim was met, by the medians.
-fn hold(figure: &Figure, aim: &Aim, cells: &[Value]) -> Value {
+/// Whether a target was met, by the medians.
+fn target_json(figure: &Figure, aim: &PeerTarget, cells: &[Value]) -> Value {
     let of = |wanted: &dyn Fn(&Value) -> bool| {
         let found = cells.iter().filter(|cell| wanted(cell));
         let found = found.filter_map(|cell| Some((median(cell)?, cell["who"].clone())));
@@ -209,14 +217,16 @@ fn hold(figure: &Figure, aim: &Aim, cells: &[Value]) -> Value {
             false => other,
         })
     };
-    let is = |cell: &Value, kind: Kind| cell["kind"] == kind.name();
+    let is = |cell: &Value, kind: ProgramKind| cell["kind"] == kind.name();
     let theirs = match aim.against {
-        Against::Best(kind) => of(&|cell| is(cell, kind)),
-        Against::Peers => of(&|cell| is(cell, Kind::Scripted) || is(cell, Kind::Native)),
-        Against::One(who) => of(&|cell| cell["who"] == who),
-        Against::Number(number) => Some((number, json!("the aim"))),
+        Baseline::Best(kind) => of(&|cell| is(cell, kind)),
+        Baseline::Peers => {
+            of(&|cell| is(cell, ProgramKind::Scripted) || is(cell, ProgramKind::Native))
+        }
+        Baseline::One(who) => of(&|cell| cell["who"] == who),
+        Baseline::Number(number) => Some((number, json!("the target"))),
     };
-    let ours = of(&|cell| is(cell, Kind::Ours));
+    let ours = of(&|cell| is(cell, ProgramKind::Ours));
     let pair = ours.zip(theirs);
     let times = pair.as_ref().map(|(ours, theirs)| match figure.less {
         true => theirs.0 / ours.0,
@@ -224,13 +234,13 @@ fn hold(figure: &Figure, aim: &Aim, cells: &[Value]) -> Value {
     });
     let (ours, theirs) = pair.unzip();
     json!({
-        "says": aim.says, "aim": aim.times, "times": times, "met": times.map(|times| times >= aim.times),
+        "says": aim.description, "aim": aim.times, "times": times, "met": times.map(|times| times >= aim.times),
         "ours": ours.map(|ours| ours.0), "theirs": theirs.as_ref().map(|theirs| theirs.0),
         "who": theirs.map(|theirs| theirs.1),
     })
 }
 
-/// The middle of a cell's samples; of two, the middle between them.
+/// The median of a cell's samples.
 fn median(cell: &Value) -> Option<f64> {
     let samples = cell["samples"].as_array()?;
     let mut samples: Vec<f64> = samples.iter().filter_map(Value::as_f64).collect();
@@ -246,25 +256,25 @@ mod tests {
 
     #[test]
     fn aims_are_held_against_the_best_of_the_others() {
-        let aim = |against, times| Aim {
-            says: "x",
+        let aim = |against, times| PeerTarget {
+            description: "x",
             against,
             times,
         };
         let aims = [
-            aim(Against::Best(Kind::Scripted), 5.0),
-            aim(Against::Peers, 3.0),
-            aim(Against::Best(Kind::Limit), 0.5),
-            aim(Against::One("gone"), 1.0),
+            aim(Baseline::Best(ProgramKind::Scripted), 5.0),
+            aim(Baseline::Peers, 3.0),
+            aim(Baseline::Best(ProgramKind::Limit), 0.5),
+            aim(Baseline::One("gone"), 1.0),
         ];
         let figures = [Figure::less("time", "us", &aims)];
         let all = vec![
-            Contender::new("we", Kind::Ours, || Ok(vec![2.0])),
-            Contender::new("slow", Kind::Scripted, || Ok(vec![20.0])),
-            Contender::new("quick", Kind::Native, || Ok(vec![5.0])),
-            Contender::new("bare", Kind::Limit, || Ok(vec![1.5])),
-            Contender::new("broken", Kind::Native, || anyhow::bail!("one\ntwo")),
-            Contender::cannot("gone", Kind::Native, "has none"),
+            Contender::new("we", ProgramKind::Ours, || Ok(vec![2.0])),
+            Contender::new("slow", ProgramKind::Scripted, || Ok(vec![20.0])),
+            Contender::new("quick", ProgramKind::Native, || Ok(vec![5.0])),
+            Contender::new("bare", ProgramKind::Limit, || Ok(vec![1.5])),
+            Contender::new("broken", ProgramKind::Native, || anyhow::bail!("one\ntwo")),
+            Contender::unsupported("gone", ProgramKind::Native, "has none"),
         ];
         let told = side_by_side(&figures, all, 3);
         let met: Vec<&Value> = told[0]["aims"]
@@ -284,14 +294,14 @@ mod tests {
 
     #[test]
     fn more_is_better_where_the_figure_says_so() {
-        let aims = [Aim {
-            says: "x",
-            against: Against::Peers,
+        let aims = [PeerTarget {
+            description: "x",
+            against: Baseline::Peers,
             times: 10.0,
         }];
         let all = vec![
-            Contender::new("we", Kind::Ours, || Ok(vec![100.0])),
-            Contender::new("slow", Kind::Scripted, || Ok(vec![8.0])),
+            Contender::new("we", ProgramKind::Ours, || Ok(vec![100.0])),
+            Contender::new("slow", ProgramKind::Scripted, || Ok(vec![8.0])),
         ];
         let told = side_by_side(&[Figure::more("rate", "/s", &aims)], all, 1);
         assert_eq!(told[0]["aims"][0]["met"], true);

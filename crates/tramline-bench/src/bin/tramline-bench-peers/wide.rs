@@ -1,10 +1,10 @@
-//! How wide a run goes.
+//! Parallel calls in one run.
 
-use crate::place::{Place, figure, figures, talk_to};
-use crate::served::proxy;
+use crate::bench_env::{BenchEnv, figure, figures, start_client};
+use crate::http_server::proxy;
 use crate::start::{fastmcp, hub};
-use crate::storm::{Ask, storm};
-use crate::table::{Against, Aim, Contender, Figure, Kind, side_by_side};
+use crate::storm::{McpRequest, run_load};
+use crate::table::{Baseline, Contender, Figure, PeerTarget, ProgramKind, side_by_side};
 use crate::{Workload, echo, ours};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -18,26 +18,26 @@ const SLEEP_MS: u64 = 50;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "50 parallel calls of 50 ms",
-    says: "Fifty calls at once, each of which takes 50 ms: the ideal is 50 ms. Beside it the same calls, made directly. In \
-           langgraph, dbos and stepflow nodes sleep in the process and no server is called; through a proxy the client makes the \
-           calls at once. What pflow takes to start is taken off.",
+    description: "Fifty parallel calls, each of which takes 50 ms: the ideal is 50 ms. The limit is the same calls, made \
+         directly. In langgraph, dbos and stepflow nodes sleep in the process and no server is called; through a \
+         proxy the client makes the parallel calls. The startup time of pflow is subtracted.",
     measure,
 };
 
-const AIMS: [Aim; 2] = [
-    Aim {
-        says: "within 1.05x of the ideal",
-        against: Against::Number(SLEEP_MS as f64),
+const AIMS: [PeerTarget; 2] = [
+    PeerTarget {
+        description: "within 1.05x of the ideal",
+        against: Baseline::Number(SLEEP_MS as f64),
         times: 1.0 / 1.05,
     },
-    Aim {
-        says: "ahead of every peer",
-        against: Against::Peers,
+    PeerTarget {
+        description: "ahead of every peer",
+        against: Baseline::Peers,
         times: 1.0,
     },
 ];
 
-fn measure(place: &Place) -> Result<Vec<Value>> {
+fn measure(place: &BenchEnv) -> Result<Vec<Value>> {
     let document = document(place)?;
     let names = [Figure::less("fifty calls", "ms", &AIMS)];
     let script = |venv: &str, script: &str| {
@@ -48,8 +48,8 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
         Ok(vec![figure(&figures(&command)?, "wide_ms")?])
     };
     let all = vec![
-        Contender::new("Tramline", Kind::Ours, || {
-            let (mut talk, _watch) = talk_to(&mut ours(place, &document)?)?;
+        Contender::new("Tramline", ProgramKind::Ours, || {
+            let (mut talk, _watch) = start_client(&mut ours(place, &document)?)?;
             best(|| {
                 let began = Instant::now();
                 let done = talk.ask("tools/call", &json!({"name": "wide", "arguments": {}}))?;
@@ -57,43 +57,47 @@ fn measure(place: &Place) -> Result<Vec<Value>> {
                 Ok(began.elapsed().as_secs_f64() * 1e3)
             })
         }),
-        Contender::new("langgraph", Kind::Scripted, || {
+        Contender::new("langgraph", ProgramKind::Scripted, || {
             script("durable", "langgraph_peer.py")
         }),
-        Contender::new("dbos", Kind::Scripted, || script("durable", "dbos_peer.py")),
-        Contender::new("mcp-agent", Kind::Scripted, || {
+        Contender::new("dbos", ProgramKind::Scripted, || {
+            script("durable", "dbos_peer.py")
+        }),
+        Contender::new("mcp-agent", ProgramKind::Scripted, || {
             script("mcpagent", "mcp_agent_peer.py")
         }),
-        Contender::new("fastmcp (proxy)", Kind::Scripted, || {
+        Contender::new("fastmcp (proxy)", ProgramKind::Scripted, || {
             at_once(&mut fastmcp(place)?)
         }),
-        Contender::new("mcp-hub (proxy)", Kind::Native, || {
+        Contender::new("mcp-hub (proxy)", ProgramKind::Native, || {
             at_once(&mut hub(place)?)
         }),
-        Contender::new("mcp-proxy (proxy, HTTP)", Kind::Native, || {
+        Contender::new("mcp-proxy (proxy, HTTP)", ProgramKind::Native, || {
             let served = proxy(place)?;
-            let sleep = Ask::call("bench/sleep", json!({"ms": SLEEP_MS})).at("/");
-            best(|| Ok(storm(served.address, &sleep, WIDTH, 1)?.took))
+            let sleep = McpRequest::call("bench/sleep", json!({"ms": SLEEP_MS})).at("/");
+            best(|| Ok(run_load(served.address, &sleep, WIDTH, 1)?.total_ms))
         }),
-        Contender::cannot(
+        Contender::unsupported(
             "mcpgraph",
-            Kind::Scripted,
-            "its graphs go one way at a time",
+            ProgramKind::Scripted,
+            "its graphs are sequential",
         ),
-        Contender::new("pflow", Kind::Scripted, || script("pflow", "pflow.py")),
-        Contender::new("stepflow", Kind::Native, || {
+        Contender::new("pflow", ProgramKind::Scripted, || {
+            script("pflow", "pflow.py")
+        }),
+        Contender::new("stepflow", ProgramKind::Native, || {
             script("stepflow", "stepflow.py")
         }),
-        Contender::new("direct", Kind::Limit, || {
+        Contender::new("direct", ProgramKind::Limit, || {
             at_once(Command::new(&place.echo).arg(echo::STDIO))
         }),
     ];
     Ok(side_by_side(&names, all, place.pick(2, 5)))
 }
 
-/// All calls are asked for before the first answer is read.
+/// All requests are sent before the first answer is read.
 fn at_once(command: &mut Command) -> Result<Vec<f64>> {
-    let (mut talk, _watch) = talk_to(command)?;
+    let (mut talk, _watch) = start_client(command)?;
     talk.ask("tools/list", &json!({}))?;
     let call = json!({"name": "sleep", "arguments": {"ms": SLEEP_MS}});
     best(|| {
@@ -103,7 +107,7 @@ fn at_once(command: &mut Command) -> Result<Vec<f64>> {
     })
 }
 
-/// The best of three; the first one warms up.
+/// The best of three, after a warm-up.
 fn best(mut turn: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
     turn()?;
     let mut best = f64::INFINITY;
@@ -113,7 +117,7 @@ fn best(mut turn: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
     Ok(vec![best])
 }
 
-fn document(place: &Place) -> Result<PathBuf> {
+fn document(place: &BenchEnv) -> Result<PathBuf> {
     let names: Vec<String> = (0..WIDTH).map(|at| format!("s{at}")).collect();
     let mut text = format!(
         "version: '1.0'\nserver: {{name: bench, version: '1.0.0'}}\nmcpServers: {{u: {{command: {:?}, args: [{}]}}}}\n\

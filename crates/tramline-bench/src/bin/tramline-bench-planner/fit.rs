@@ -1,42 +1,43 @@
-//! Fits the weights of plans to outcomes: those that make the right one of all plans likeliest.
+//! Fits the weights of the planner: those that make the right plan the most likely one.
 //!
-//! Only requests that are not held out are used, a part of them as past, a part to fit weights to, a part
-//! to fit the confidence to. How good plans for the last part are is told on the way: what is tried is chosen by that.
+//! Only requests that are not held out are used: some as precedents, some to fit the weights, some
+//! to fit the confidence. The quality of plans on the last part is printed, for choosing between
+//! variants.
 
-use crate::measure::{Outcome, chained, figures};
-use crate::sets::{Case, Set, past};
+use crate::measure::{PlanOutcome, chained, figures};
+use crate::sets::{PlanCase, RequestSet, past};
 use tramline_core::Str;
-use tramline_engine::planner::{SIGNS, Signs, choose};
+use tramline_engine::planner::{PLAN_FEATURES, PlanFeatures, select_plan};
 
-/// A weight for each sign, and one more where much was learnt.
-const SIZE: usize = 2 * SIGNS;
-/// So many requests of a set are fitted to, and so many more make the confidence.
+/// A weight per feature, and one more per feature for when there are many precedents.
+const SIZE: usize = 2 * PLAN_FEATURES;
+/// Requests per set used for the weights, and for the confidence.
 const FITTED: usize = 1_000;
 const SURE: usize = 500;
-/// So many precedents are had at most.
+/// Largest number of precedents.
 const PAST_MAX: usize = 3_000;
-/// Newton's steps; curves like these take some ten.
+/// Newton steps; curves like these need about ten.
 const STEPS: usize = 12;
-/// A step that leads too far is halved so often.
+/// How often a step that overshoots is halved.
 const HALVED_MAX: i32 = 12;
-/// What holds weights back from following single outcomes.
+/// Ridge regularisation, against overfitting.
 const RIDGE: f64 = 0.004;
 
-/// The plans of one request, as numbers, and which of them is right.
-struct Sample {
-    plans: Vec<[f32; SIGNS]>,
+/// The candidate plans of one request as features, and which of them are right.
+struct PlanSample {
+    plans: Vec<[f32; PLAN_FEATURES]>,
     right: Vec<usize>,
     trust: f64,
 }
 
-/// Requests with the plans for them, for telling how good those are.
-struct Trial {
+/// Requests with their candidate plans, for reporting quality.
+struct HoldoutSet {
     name: String,
-    cases: Vec<(Case, Vec<Vec<Str>>, Sample)>,
+    cases: Vec<(PlanCase, Vec<Vec<Str>>, PlanSample)>,
 }
 
-/// Prints the weights that some sets give, under a name.
-pub(crate) fn print(name: &str, sets: &[&Set]) {
+/// Prints the weights fitted on some sets, under a name.
+pub(crate) fn print(name: &str, sets: &[&RequestSet]) {
     let (mut fitted, mut trials) = (Vec::new(), Vec::new());
     for set in sets {
         let (asked, rest) = set.past.split_at(FITTED.min(set.past.len() / 3));
@@ -53,25 +54,28 @@ pub(crate) fn print(name: &str, sets: &[&Set]) {
             let name = format!("{}, {many} past", set.name);
             eprintln!("{name}");
             let cases = cases.collect();
-            trials.push(Trial { name, cases });
+            trials.push(HoldoutSet { name, cases });
         }
     }
     let scale = scale(&fitted);
     let weights = fit(&fitted, &scale);
     for trial in &trials {
-        trial.tell(&weights, &scale);
+        trial.print_quality(&weights, &scale);
     }
     println!("pub(super) const {name}: Weights = Weights {{\n    signs: [");
-    for at in 0..SIGNS {
+    for at in 0..PLAN_FEATURES {
         let of = |at: usize| weights[at] / scale[at];
-        println!("        ({:.3}, {:.3}),", of(at), of(at + SIGNS));
+        println!("        ({:.3}, {:.3}),", of(at), of(at + PLAN_FEATURES));
     }
     let held = trials.iter().flat_map(|trial| &trial.cases);
-    let [bias, slope, learnt] = sureness(held, &weights, &scale);
+    let [bias, slope, learnt] = fit_confidence(held, &weights, &scale);
     println!("    ],\n    sureness: [{bias:.3}, {slope:.3}, {learnt:.3}],\n}};");
 }
 
-fn sample(case: &Case, (plans, trust): (Vec<(Vec<Str>, Signs)>, f64)) -> (Vec<Vec<Str>>, Sample) {
+fn sample(
+    case: &PlanCase,
+    (plans, trust): (Vec<(Vec<Str>, PlanFeatures)>, f64),
+) -> (Vec<Vec<Str>>, PlanSample) {
     let same = |tools: &Vec<Str>| match case.ordered {
         true => *tools == case.tools,
         false => {
@@ -79,8 +83,8 @@ fn sample(case: &Case, (plans, trust): (Vec<(Vec<Str>, Signs)>, f64)) -> (Vec<Ve
         }
     };
     let right = (0..plans.len()).filter(|at| same(&plans[*at].0)).collect();
-    let (tools, signs): (Vec<_>, Vec<Signs>) = plans.into_iter().unzip();
-    let sample = Sample {
+    let (tools, signs): (Vec<_>, Vec<PlanFeatures>) = plans.into_iter().unzip();
+    let sample = PlanSample {
         plans: signs
             .into_iter()
             .map(|all| all.map(|one| one as f32))
@@ -91,9 +95,9 @@ fn sample(case: &Case, (plans, trust): (Vec<(Vec<Str>, Signs)>, f64)) -> (Vec<Ve
     (tools, sample)
 }
 
-impl Trial {
-    /// Tells how good plans are: the best that there is among them, the likeliest, and the one that is chosen.
-    fn tell(&self, weights: &[f64; SIZE], scale: &[f64; SIZE]) {
+impl HoldoutSet {
+    /// Prints the quality of plans: the best candidate, the likeliest, and the chosen one.
+    fn print_quality(&self, weights: &[f64; SIZE], scale: &[f64; SIZE]) {
         let (mut top, mut likely) = (Vec::new(), Vec::new());
         let mut chosen = Vec::new();
         for (case, plans, sample) in self.cases.iter().filter(|(_, plans, _)| !plans.is_empty()) {
@@ -105,14 +109,14 @@ impl Trial {
                 .map(|at| (&plans[*at][..], shares[*at]))
                 .collect();
             let of = |tools: &[Str]| chained(case, tools);
-            let better = |a: &Outcome, b: &Outcome| {
+            let better = |a: &PlanOutcome, b: &PlanOutcome| {
                 a.nodes
                     .total_cmp(&b.nodes)
                     .then(a.edges.total_cmp(&b.edges))
             };
             top.extend(plans.iter().map(|plan| of(plan)).max_by(better));
             likely.extend(order.first().map(|at| of(&plans[*at])));
-            chosen.extend(choose(&listed, sample.trust > 0.0).map(|at| of(listed[at].0)));
+            chosen.extend(select_plan(&listed, sample.trust > 0.0).map(|at| of(listed[at].0)));
         }
         let known = [
             ("best there is", top),
@@ -130,24 +134,25 @@ impl Trial {
     }
 }
 
-impl Sample {
-    /// A plan's signs, and once more as far as the past is to be trusted, each on its scale.
-    fn wide(&self, plan: &[f32; SIGNS], scale: &[f64; SIZE]) -> [f64; SIZE] {
+impl PlanSample {
+    /// The features of a plan, and once more scaled by the trust in the precedents, each
+    /// normalised.
+    fn wide(&self, plan: &[f32; PLAN_FEATURES], scale: &[f64; SIZE]) -> [f64; SIZE] {
         let mut all = [0.0; SIZE];
         for (at, sign) in plan.iter().enumerate() {
             all[at] = f64::from(*sign) / scale[at];
-            all[at + SIGNS] = f64::from(*sign) * self.trust / scale[at + SIGNS];
+            all[at + PLAN_FEATURES] = f64::from(*sign) * self.trust / scale[at + PLAN_FEATURES];
         }
         all
     }
 
     fn shares(&self, weights: &[f64; SIZE], scale: &[f64; SIZE]) -> Vec<f64> {
-        let mut each = [0.0; SIGNS];
-        for at in 0..SIGNS {
-            let learnt = self.trust * weights[at + SIGNS] / scale[at + SIGNS];
+        let mut each = [0.0; PLAN_FEATURES];
+        for at in 0..PLAN_FEATURES {
+            let learnt = self.trust * weights[at + PLAN_FEATURES] / scale[at + PLAN_FEATURES];
             each[at] = weights[at] / scale[at] + learnt;
         }
-        let score = |plan: &[f32; SIGNS]| -> f64 {
+        let score = |plan: &[f32; PLAN_FEATURES]| -> f64 {
             plan.iter().zip(&each).map(|(a, b)| f64::from(*a) * b).sum()
         };
         let mut all: Vec<f64> = self.plans.iter().map(score).collect();
@@ -159,8 +164,8 @@ impl Sample {
         all
     }
 
-    /// How likely its right plan becomes with each weight, and how that bends.
-    fn lean(
+    /// Adds the gradient of the right plan's likelihood, and its curvature.
+    fn add_gradient(
         &self,
         (weights, scale): (&[f64; SIZE], &[f64; SIZE]),
         slope: &mut [f64; SIZE],
@@ -199,8 +204,8 @@ impl Sample {
     }
 }
 
-/// How widely each number is spread, so that all are fitted at one pace.
-fn scale(samples: &[Sample]) -> [f64; SIZE] {
+/// The spread of each feature, so that all are fitted at the same pace.
+fn scale(samples: &[PlanSample]) -> [f64; SIZE] {
     let (mut sums, mut squares, mut count) = ([0.0; SIZE], [0.0; SIZE], 0.0_f64);
     for sample in samples {
         for plan in &sample.plans {
@@ -223,16 +228,16 @@ fn scale(samples: &[Sample]) -> [f64; SIZE] {
     scale
 }
 
-/// Newton's way to the weights that make the right plans likeliest.
-fn fit(samples: &[Sample], scale: &[f64; SIZE]) -> [f64; SIZE] {
-    let usable: Vec<&Sample> = samples.iter().filter(|one| !one.right.is_empty()).collect();
+/// Newton's method for the weights that make the right plans the most likely.
+fn fit(samples: &[PlanSample], scale: &[f64; SIZE]) -> [f64; SIZE] {
+    let usable: Vec<&PlanSample> = samples.iter().filter(|one| !one.right.is_empty()).collect();
     let many = usable.len().max(1) as f64;
     let mut weights = [0.0; SIZE];
     for _ in 0..STEPS {
         let mut slope = [0.0; SIZE];
         let mut bend = vec![[0.0; SIZE]; SIZE];
         for sample in &usable {
-            sample.lean((&weights, scale), &mut slope, &mut bend);
+            sample.add_gradient((&weights, scale), &mut slope, &mut bend);
         }
         for at in 0..SIZE {
             slope[at] = slope[at] / many - RIDGE * weights[at];
@@ -240,8 +245,8 @@ fn fit(samples: &[Sample], scale: &[f64; SIZE]) -> [f64; SIZE] {
             bend[at][at] += RIDGE;
         }
         let step = solve(bend, slope);
-        let before = worth(&usable, &weights, scale);
-        // A whole step may lead too far.
+        let before = log_likelihood(&usable, &weights, scale);
+        // A whole step may overshoot.
         let tried = (0..HALVED_MAX).map(|halved| {
             let mut tried = weights;
             let part = 0.5_f64.powi(halved);
@@ -251,7 +256,7 @@ fn fit(samples: &[Sample], scale: &[f64; SIZE]) -> [f64; SIZE] {
                 .for_each(|(weight, step)| *weight += part * step);
             tried
         });
-        let mut better = tried.filter(|tried| worth(&usable, tried, scale) > before);
+        let mut better = tried.filter(|tried| log_likelihood(&usable, tried, scale) > before);
         match better.next() {
             Some(better) => weights = better,
             None => break,
@@ -260,9 +265,9 @@ fn fit(samples: &[Sample], scale: &[f64; SIZE]) -> [f64; SIZE] {
     weights
 }
 
-/// How likely the right plans are with some weights, less what holds those back.
-fn worth(samples: &[&Sample], weights: &[f64; SIZE], scale: &[f64; SIZE]) -> f64 {
-    let chance = |sample: &&Sample| {
+/// The mean log-likelihood of the right plans, minus the regularisation.
+fn log_likelihood(samples: &[&PlanSample], weights: &[f64; SIZE], scale: &[f64; SIZE]) -> f64 {
+    let chance = |sample: &&PlanSample| {
         let shares = sample.shares(weights, scale);
         sample.right.iter().map(|right| shares[*right]).sum::<f64>()
     };
@@ -274,7 +279,7 @@ fn worth(samples: &[&Sample], weights: &[f64; SIZE], scale: &[f64; SIZE]) -> f64
     all / samples.len().max(1) as f64 - 0.5 * RIDGE * held
 }
 
-/// Solves linear equations; the ridge keeps them from having no solution.
+/// Solves linear equations; the ridge guarantees a solution.
 fn solve(mut rows: Vec<[f64; SIZE]>, mut right: [f64; SIZE]) -> [f64; SIZE] {
     for at in 0..SIZE {
         let (from, by) = (rows[at], right[at]);
@@ -293,9 +298,9 @@ fn solve(mut rows: Vec<[f64; SIZE]>, mut right: [f64; SIZE]) -> [f64; SIZE] {
     right
 }
 
-/// The curve that makes shares chances.
-fn sureness<'a>(
-    cases: impl Iterator<Item = &'a (Case, Vec<Vec<Str>>, Sample)>,
+/// Fits the logistic curve that turns shares into probabilities.
+fn fit_confidence<'a>(
+    cases: impl Iterator<Item = &'a (PlanCase, Vec<Vec<Str>>, PlanSample)>,
     weights: &[f64; SIZE],
     scale: &[f64; SIZE],
 ) -> [f64; 3] {
@@ -308,7 +313,7 @@ fn sureness<'a>(
             .iter()
             .map(|at| (&plans[*at][..], shares[*at]))
             .collect();
-        if let Some(at) = choose(&listed, sample.trust > 0.0) {
+        if let Some(at) = select_plan(&listed, sample.trust > 0.0) {
             let share = listed[at].1.clamp(1e-6, 1.0 - 1e-6);
             let right = f64::from(u8::from(sample.right.contains(&order[at])));
             outcomes.push(([1.0, (share / (1.0 - share)).ln(), sample.trust], right));

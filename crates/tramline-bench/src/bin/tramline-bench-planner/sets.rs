@@ -1,6 +1,6 @@
-//! Requests whose right plans are known: which are asked, and which are past.
+//! Requests whose right plans are known, split into held-out requests and precedents.
 
-use crate::vectors::Vectors;
+use crate::vectors::EmbeddingCache;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,17 +8,20 @@ use std::path::Path;
 use std::sync::Arc;
 use tramline_core::Str;
 use tramline_core::ids::ToolName;
-use tramline_engine::learnt::keepable;
-use tramline_engine::planner::{Ask, Found, Past, Plan, Precedent, Signs, propose, weigh_all};
-use tramline_engine::seams::{Hints, Tool};
-use tramline_engine::search::{Card, Index, Kind, Vector, fingerprint};
+use tramline_engine::plan_history::scrub_intent;
+use tramline_engine::planner::{
+    PlanFeatures, PlanInput, Precedent, PrecedentIndex, SearchResults, TaskPlan, make_plan,
+    score_all,
+};
+use tramline_engine::seams::{Tool, ToolHints};
+use tramline_engine::search::{DocumentKind, SearchDocument, SearchIndex, Vector, fingerprint};
 
-/// So many requests for one tool each are taken: all of them would outweigh those for several.
+/// Requests for a single tool that are used: all of them would outweigh those for several.
 const SINGLE_MAX: usize = 1_200;
 
 /// A request with its right plan.
 #[derive(Clone)]
-pub(crate) struct Case {
+pub(crate) struct PlanCase {
     pub(crate) id: String,
     pub(crate) text: String,
     pub(crate) tools: Vec<Str>,
@@ -27,30 +30,30 @@ pub(crate) struct Case {
     pub(crate) ordered: bool,
 }
 
-impl Case {
-    /// Whether it needs a tool of some.
+impl PlanCase {
+    /// Whether it needs one of these tools.
     pub(crate) fn needs(&self, tools: &BTreeSet<Str>) -> bool {
         self.tools.iter().any(|tool| tools.contains(tool))
     }
 }
 
 /// Tools with requests.
-pub(crate) struct Set {
+pub(crate) struct RequestSet {
     pub(crate) name: &'static str,
     tools: HashMap<String, Arc<Tool>>,
-    index: Index,
-    /// The tools of each domain, where tools have domains.
+    index: SearchIndex,
+    /// The tools of each domain, if tools have domains.
     pub(crate) domains: BTreeMap<String, BTreeSet<Str>>,
-    /// What texts mean; nothing where tools are found by words alone.
-    meanings: HashMap<String, Vector>,
-    /// Those that are held out.
-    pub(crate) asked: Vec<Case>,
-    /// The others, in an order that follows from their texts.
-    pub(crate) past: Vec<Case>,
+    /// The embeddings of texts; empty for lexical search.
+    embeddings: HashMap<String, Vector>,
+    /// The held-out requests.
+    pub(crate) asked: Vec<PlanCase>,
+    /// The others, in a deterministic order.
+    pub(crate) past: Vec<PlanCase>,
 }
 
-impl Set {
-    /// A set with plans; `split_ids.json` names the requests that are held out.
+impl RequestSet {
+    /// A set with plans; `split_ids.json` lists the held-out requests.
     pub(crate) fn plans(name: &'static str, directory: &Path) -> Result<Self> {
         let tools: Value = serde_json::from_str(&read(&directory.join("tool_desc.json"))?)?;
         let split: Value = serde_json::from_str(&read(&directory.join("split_ids.json"))?)?;
@@ -66,11 +69,12 @@ impl Set {
         Self::new(name, &tools, asked, past)
     }
 
-    /// A set of requests for one tool or two each, all of them past; which of two comes first is not known.
+    /// A set of requests for one or two tools each, all used as precedents; the order of the tools
+    /// is unknown.
     pub(crate) fn loose(name: &'static str, directory: &Path) -> Result<Self> {
         let tools = lines(&directory.join("tools.jsonl"))?;
-        let of = |file: &str| -> Result<Vec<Case>> {
-            let mut all: Vec<Case> = lines(&directory.join(file))?.iter().map(loose).collect();
+        let of = |file: &str| -> Result<Vec<PlanCase>> {
+            let mut all: Vec<PlanCase> = lines(&directory.join(file))?.iter().map(loose).collect();
             all.sort_by_key(|case| fingerprint("", &case.text));
             Ok(all)
         };
@@ -80,7 +84,7 @@ impl Set {
         Self::new(name, &tools, Vec::new(), cases)
     }
 
-    /// A set of requests for several tools each, all of them held out; in which order is not known.
+    /// A set of requests for several tools each, all held out; the order of the tools is unknown.
     pub(crate) fn unordered(name: &'static str, directory: &Path) -> Result<Self> {
         let tools = lines(&directory.join("tools.jsonl"))?;
         let asked = lines(&directory.join("queries.jsonl"))?;
@@ -90,16 +94,16 @@ impl Set {
     fn new(
         name: &'static str,
         tools: &[Value],
-        asked: Vec<Case>,
-        mut past: Vec<Case>,
+        asked: Vec<PlanCase>,
+        mut past: Vec<PlanCase>,
     ) -> Result<Self> {
         past.sort_by_key(|case| fingerprint("", &case.text));
-        let mut index = Index::new();
+        let mut index = SearchIndex::new();
         let mut by_name = HashMap::new();
         let mut domains: BTreeMap<String, BTreeSet<Str>> = BTreeMap::new();
         for value in tools {
             let tool = Arc::new(tool(value));
-            index.put(Card::of_tool(Kind::Tool, &tool), None)?;
+            index.put(SearchDocument::of_tool(DocumentKind::Tool, &tool), None)?;
             let of = value["domain"].as_array().into_iter().flatten();
             for domain in of.filter_map(Value::as_str) {
                 let known = domains.entry(domain.to_owned()).or_default();
@@ -112,25 +116,25 @@ impl Set {
             tools: by_name,
             index,
             domains,
-            meanings: HashMap::new(),
+            embeddings: HashMap::new(),
             asked,
             past,
         })
     }
 
-    /// Every text whose meaning is compared.
+    /// Every text whose embedding is compared.
     pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
         let cards = self.tools.values();
-        let cards = cards.map(|tool| Card::of_tool(Kind::Tool, tool).text());
+        let cards = cards.map(|tool| SearchDocument::of_tool(DocumentKind::Tool, tool).text());
         let cases = self.asked.iter().chain(&self.past);
-        cards.chain(cases.flat_map(|case| Found::texts(&case.text)))
+        cards.chain(cases.flat_map(|case| SearchResults::texts(&case.text)))
     }
 
-    /// The same with tools that are found by what they mean, too.
-    pub(crate) fn with_meaning(&self, vectors: &Vectors) -> Result<Self> {
-        let mut index = Index::new();
+    /// The same set with semantic search.
+    pub(crate) fn with_embeddings(&self, vectors: &EmbeddingCache) -> Result<Self> {
+        let mut index = SearchIndex::new();
         for tool in self.tools.values() {
-            let card = Card::of_tool(Kind::Tool, tool);
+            let card = SearchDocument::of_tool(DocumentKind::Tool, tool);
             let vector = vectors.of(&card);
             index.put(card, vector.as_ref())?;
         }
@@ -141,7 +145,7 @@ impl Set {
         });
         Ok(Self {
             name: self.name,
-            meanings: known.collect(),
+            embeddings: known.collect(),
             tools: self.tools.clone(),
             index,
             domains: self.domains.clone(),
@@ -150,7 +154,7 @@ impl Set {
         })
     }
 
-    /// The same requests over the tools of other sets beside its own.
+    /// The same requests over the tools of other sets as well.
     pub(crate) fn among(&self, name: &'static str, others: &[&Self]) -> Result<Self> {
         let mut tools = self.tools.clone();
         for other in others {
@@ -160,78 +164,90 @@ impl Set {
                     .or_insert_with(|| Arc::clone(tool));
             }
         }
-        let mut index = Index::new();
+        let mut index = SearchIndex::new();
         let mut names: Vec<&String> = tools.keys().collect();
         names.sort();
         for name in names {
-            index.put(Card::of_tool(Kind::Tool, &tools[name]), None)?;
+            index.put(
+                SearchDocument::of_tool(DocumentKind::Tool, &tools[name]),
+                None,
+            )?;
         }
         Ok(Self {
             name,
             tools,
             index,
             domains: BTreeMap::new(),
-            meanings: HashMap::new(),
+            embeddings: HashMap::new(),
             asked: self.asked.clone(),
             past: self.past.clone(),
         })
     }
 
-    fn with<T>(&self, case: &Case, past: &Past, give: impl FnOnce(&Ask<'_>) -> T) -> T {
+    fn with<T>(
+        &self,
+        case: &PlanCase,
+        past: &PrecedentIndex,
+        give: impl FnOnce(&PlanInput<'_>) -> T,
+    ) -> T {
         let lookup = |name: &str| self.tools.get(name).map(Arc::clone);
-        let texts = Found::texts(&case.text).into_iter();
+        let texts = SearchResults::texts(&case.text).into_iter();
         let meanings: Vec<_> = texts
-            .map(|text| self.meanings.get(&text).cloned())
+            .map(|text| self.embeddings.get(&text).cloned())
             .collect();
-        let found = Found::new(&case.text, &meanings, &self.index, lookup);
-        give(&Ask {
-            wish: &case.text,
+        let found = SearchResults::new(&case.text, &meanings, &self.index, lookup);
+        give(&PlanInput {
+            request: &case.text,
             context: None,
-            found: &found,
-            past,
+            search: &found,
+            precedents: past,
             lookup: &lookup,
-            everything: &Vec::new,
-            taken: &|_| false,
-            done: &[],
+            all_tools: &Vec::new,
+            is_id_taken: &|_| false,
+            completed: &[],
         })
     }
 
-    pub(crate) fn plan(&self, case: &Case, past: &Past) -> Plan {
-        self.with(case, past, propose)
+    pub(crate) fn plan(&self, case: &PlanCase, past: &PrecedentIndex) -> TaskPlan {
+        self.with(case, past, make_plan)
     }
 
-    pub(crate) fn weigh(&self, case: &Case, past: &Past) -> (Vec<(Vec<Str>, Signs)>, f64) {
-        self.with(case, past, weigh_all)
+    pub(crate) fn weigh(
+        &self,
+        case: &PlanCase,
+        past: &PrecedentIndex,
+    ) -> (Vec<(Vec<Str>, PlanFeatures)>, f64) {
+        self.with(case, past, score_all)
     }
 
-    /// The best tools, in the order of their rank.
-    pub(crate) fn top(&self, case: &Case, most: usize) -> Vec<Str> {
-        let meaning = self.meanings.get(&case.text);
+    /// The top tools, by rank.
+    pub(crate) fn top(&self, case: &PlanCase, most: usize) -> Vec<Str> {
+        let meaning = self.embeddings.get(&case.text);
         let hits = self.index.search(&case.text, meaning, most).into_iter();
         hits.map(|hit| hit.id).collect()
     }
 }
 
-/// What was done for some requests.
-pub(crate) fn past<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Past {
-    Past::new(cases.into_iter().map(precedent))
+/// Precedents from some requests.
+pub(crate) fn past<'a>(cases: impl IntoIterator<Item = &'a PlanCase>) -> PrecedentIndex {
+    PrecedentIndex::new(cases.into_iter().map(precedent))
 }
 
-pub(crate) fn precedent(case: &Case) -> Precedent {
+pub(crate) fn precedent(case: &PlanCase) -> Precedent {
     let place = |name: &Str| case.tools.iter().position(|tool| tool == name);
     let edge = |(from, to): &(Str, Str)| Some((place(from)?, place(to)?));
     Precedent {
-        intent: keepable(&case.text).into(),
+        intent: scrub_intent(&case.text).into(),
         tools: case.tools.clone(),
         edges: case.edges.iter().filter_map(edge).collect(),
         count: 1,
     }
 }
 
-fn case(value: &Value) -> Case {
+fn case(value: &Value) -> PlanCase {
     let name = |value: &Value| named(value.as_str().unwrap_or_default());
     let links = value["task_links"].as_array().into_iter().flatten();
-    Case {
+    PlanCase {
         id: id(&value["id"]),
         text: value["user_request"]
             .as_str()
@@ -246,9 +262,9 @@ fn case(value: &Value) -> Case {
     }
 }
 
-/// A request whose tools are known and not their order.
-fn loose(value: &Value) -> Case {
-    Case {
+/// A request with known tools in unknown order.
+fn loose(value: &Value) -> PlanCase {
+    PlanCase {
         id: String::new(),
         text: value["text"].as_str().unwrap_or_default().to_owned(),
         tools: names(&value["gold"]),
@@ -282,7 +298,7 @@ fn tool(value: &Value) -> Tool {
         description: Some(description.into()),
         input_schema: tramline_core::Value::Null,
         output_schema: None,
-        hints: Hints::default(),
+        hints: ToolHints::default(),
     }
 }
 

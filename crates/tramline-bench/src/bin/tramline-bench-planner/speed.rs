@@ -1,48 +1,49 @@
-//! How long a plan takes among thousands of tools, as the engine makes it.
+//! The time of a plan among thousands of tools, through the engine.
 
-use crate::report::{Aim, Report};
-use crate::sets::{Case, lines, precedent};
+use crate::report::{BenchReport, FigureTarget};
+use crate::sets::{PlanCase, lines, precedent};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options};
+use tramline_engine::{Engine, EngineOptions};
 
-/// The tools of LiveMCP as often as this, each time on servers of their own.
+/// Copies of the LiveMCP tools, each on its own servers.
 const COPIES: usize = 8;
-/// So many requests are planned.
+/// Number of planned requests.
 const ASKED: usize = 200;
-/// So many precedents are learnt before.
+/// Number of precedents.
 const LEARNT: usize = 300;
-/// What a plan may take at the median, in milliseconds.
+/// Milliseconds that a plan may take at the median.
 const MEDIAN_MS_MAX: f64 = 10.0;
 
-/// Plans requests of some cases among thousands of tools, with a past of other cases.
+/// Plans some requests among thousands of tools, with precedents from other requests.
 pub(crate) fn measure(
-    report: &mut Report,
+    report: &mut BenchReport,
     data: &Path,
-    asked: &[Case],
-    past: &[Case],
+    asked: &[PlanCase],
+    past: &[PlanCase],
 ) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let (tools, count) = tools(&data.join("retrieval/livemcp/tools.jsonl"))?;
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), Options::default());
+    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
     let mut spent: Vec<(f64, Option<f64>)> = runtime.block_on(async {
         for (at, case) in past.iter().take(LEARNT).enumerate() {
-            engine.learnt().learn(precedent(case), at as i64).await?;
+            engine
+                .plan_history()
+                .learn(precedent(case), at as i64)
+                .await?;
         }
         let mut spent = Vec::new();
-        // The first one makes the index.
+        // The first request builds the index.
         for case in asked.iter().take(1).chain(asked.iter().take(ASKED)) {
-            let (began, before) = (Instant::now(), processor_ms());
+            let (began, before) = (Instant::now(), cpu_ms());
             let plan = engine.plan(&case.text, None, &|_| true, &|_| false, &[]);
             plan.await.ok().context("the engine made no plan")?;
-            let worked = processor_ms()
-                .zip(before)
-                .map(|(after, before)| after - before);
+            let worked = cpu_ms().zip(before).map(|(after, before)| after - before);
             spent.push((began.elapsed().as_secs_f64() * 1_000.0, worked));
         }
         anyhow::Ok(spent)
@@ -50,25 +51,30 @@ pub(crate) fn measure(
     spent.remove(0);
     let (whole, worked): (Vec<f64>, Vec<Option<f64>>) = spent.into_iter().unzip();
     let name = format!("a plan among {count} tools");
-    let aim = Aim::Under(MEDIAN_MS_MAX);
-    tell(report, &name, whole, aim);
-    // On a busy machine this is what the plan itself takes.
+    let aim = FigureTarget::Under(MEDIAN_MS_MAX);
+    add_figures(report, &name, whole, aim);
+    // On a busy machine this is the time of the plan itself.
     let worked: Vec<f64> = worked.into_iter().flatten().collect();
     if !worked.is_empty() {
-        tell(report, &format!("{name}, processor time"), worked, aim);
+        add_figures(report, &format!("{name}, processor time"), worked, aim);
     }
     Ok(())
 }
 
-fn tell(report: &mut Report, name: &str, mut spent: Vec<f64>, aim: Aim) {
+fn add_figures(report: &mut BenchReport, name: &str, mut spent: Vec<f64>, aim: FigureTarget) {
     spent.sort_by(f64::total_cmp);
     let at = |share: f64| spent[((spent.len() - 1) as f64 * share) as usize];
     report.add(format!("{name}, median"), at(0.5), "ms", aim);
-    report.add(format!("{name}, 95 of 100"), at(0.95), "ms", Aim::None);
+    report.add(
+        format!("{name}, 95 of 100"),
+        at(0.95),
+        "ms",
+        FigureTarget::None,
+    );
 }
 
-/// How long this thread has been on a processor, where the system tells it.
-fn processor_ms() -> Option<f64> {
+/// The CPU time of this thread, if the system reports it.
+fn cpu_ms() -> Option<f64> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = told.split_whitespace().next()?.parse().ok()?;
     Some(nanoseconds / 1e6)
@@ -84,7 +90,9 @@ fn tools(path: &Path) -> Result<(FakeTools, usize)> {
             let (server, name) = (format!("{server}-{copy}"), text("name"));
             let schema = line["inputSchema"].to_string();
             tools = tools
-                .tool(&server, name, Hints::default(), |given| async { Ok(given) })
+                .tool(&server, name, ToolHints::default(), |given| async {
+                    Ok(given)
+                })
                 .described(&server, name, text("description"), &schema);
         }
     }

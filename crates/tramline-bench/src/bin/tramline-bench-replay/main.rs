@@ -1,31 +1,31 @@
-//! Replays recorded conversations through the gate, and counts what it stops.
+//! Replays recorded SOP sessions through the gate, and counts what it stops.
 //!
-//! `cargo xtask bench sop` runs this. The flowchart, the shop's records, the expected actions and the
-//! recording are shared data; the rules are those of `examples/sop/retail/retail.md`.
+//! `cargo xtask bench sop` runs this. The flowchart, the shop's records, the expected actions and
+//! the recording are shared data; the rules are those of `examples/sop/retail/retail.md`.
 
 #![allow(
     clippy::print_stdout,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Context, Result, anyhow, bail};
-use report::{Aim, Report};
+use report::{BenchReport, FigureTarget};
 use std::path::{Path, PathBuf};
-use tramline_bench::replay::{Fate, Kind, Place, Replay, Sums};
+use tramline_bench::replay::{GateOutcome, Replay, ReplaySummary, WriteKind, WriteScope};
 
 #[path = "../../report.rs"]
-#[allow(dead_code, reason = "figures go to JSON by another way here")]
+#[allow(dead_code, reason = "figures are written to JSON differently here")]
 mod report;
 
 struct ReplayOptions {
     traces: Option<PathBuf>,
     rules: Option<PathBuf>,
     json: bool,
-    place: Place,
+    place: WriteScope,
 }
 
 fn main() -> Result<()> {
-    let wanted = wanted()?;
+    let wanted = parse_options()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let shared = std::env::var_os("TRAMLINE_SHARED");
     let data = shared.map_or_else(|| root.join("../shared"), PathBuf::from);
@@ -54,12 +54,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn wanted() -> Result<ReplayOptions> {
+fn parse_options() -> Result<ReplayOptions> {
     let mut wanted = ReplayOptions {
         traces: None,
         rules: None,
         json: false,
-        place: Place::default(),
+        place: WriteScope::default(),
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -71,93 +71,99 @@ fn wanted() -> Result<ReplayOptions> {
         };
         match argument.as_str() {
             "--json" => wanted.json = true,
-            "--own-branch" => wanted.place = Place::OwnBranch,
+            "--own-branch" => wanted.place = WriteScope::OwnBranch,
             "--traces" => wanted.traces = Some(file()?),
             "--rules" => wanted.rules = Some(file()?),
-            other => bail!(
-                "`{other}` is not known; there are --traces, --rules, --own-branch and --json"
-            ),
+            other => {
+                bail!("unknown argument `{other}`; use --traces, --rules, --own-branch or --json")
+            }
         }
     }
     Ok(wanted)
 }
 
-fn show(sums: &Sums) {
-    for write in sums.writes.iter().filter(|it| it.last != Fate::Made) {
-        let word = if write.last == Fate::Asked {
+fn show(sums: &ReplaySummary) {
+    for write in sums.writes.iter().filter(|it| it.last != GateOutcome::Made) {
+        let word = if write.last == GateOutcome::Asked {
             "asked"
         } else {
-            "refused"
+            "rejected"
         };
         println!(
-            "{word} ({}): conversation {}: {}",
+            "{word} ({}): session {}: {}",
             write.kind.as_str(),
-            write.conversation,
-            write.says
+            write.session,
+            write.message
         );
     }
-    let mut report = Report::new(true);
+    let mut report = BenchReport::new(true);
     let mut add = |name: String, count: usize, aim| report.add(name, count as f64, "", aim);
-    for kind in Kind::ALL {
+    for kind in WriteKind::ALL {
         let (of, word) = (sums.of(kind), kind.as_str());
         let for_good = match kind {
-            Kind::Right => Aim::Under(1.0),
-            Kind::Rejected if of.all > 0 => Aim::Over((of.all as f64 * 6.0 / 7.0).floor()),
-            Kind::Rejected | Kind::Wrong => Aim::None,
+            WriteKind::Right => FigureTarget::Under(1.0),
+            WriteKind::Rejected if of.all > 0 => {
+                FigureTarget::Over((of.all as f64 * 6.0 / 7.0).floor())
+            }
+            WriteKind::Rejected | WriteKind::Wrong => FigureTarget::None,
         };
-        add(format!("writes that are {word}"), of.all, Aim::None);
         add(
-            "  refused at first: out of place".into(),
+            format!("writes that are {word}"),
+            of.all,
+            FigureTarget::None,
+        );
+        add(
+            "  first rejected: not allowed at the node".into(),
             of.first_out_of_place,
-            Aim::None,
+            FigureTarget::None,
         );
         add(
-            "  refused at first: a look-up is missing".into(),
+            "  first rejected: a lookup is missing".into(),
             of.first_look_up,
-            Aim::None,
+            FigureTarget::None,
         );
         add(
-            "  refused at first: a rule does not hold".into(),
+            "  first rejected: a rule does not hold".into(),
             of.first_rule,
-            Aim::None,
+            FigureTarget::None,
         );
-        add("  refused for good".into(), of.refused, for_good);
-        add("  asked".into(), of.asked, Aim::None);
-        add("  let through".into(), of.let_through, Aim::None);
+        add("  rejected for good".into(), of.rejected, for_good);
+        add("  shown to a person".into(), of.asked, FigureTarget::None);
+        add("  let through".into(), of.let_through, FigureTarget::None);
     }
-    add("recorded moves".into(), sums.moves, Aim::None);
-    add("  refused".into(), sums.moves_refused, Aim::None);
+    add("recorded moves".into(), sums.moves, FigureTarget::None);
+    add("  rejected".into(), sums.moves_rejected, FigureTarget::None);
     add(
-        "look-ups that refusals named".into(),
+        "lookups that rejections named".into(),
         sums.extra_look_ups,
-        Aim::None,
+        FigureTarget::None,
     );
     add(
-        "calls other than writes refused for good".into(),
-        sums.others_refused,
-        Aim::None,
+        "calls other than writes rejected for good".into(),
+        sums.others_rejected,
+        FigureTarget::None,
     );
     add(
-        "answers like those of the recorded shop".into(),
+        "answers equal to the recorded shop".into(),
         sums.agreeing,
-        Aim::None,
+        FigureTarget::None,
     );
     add(
-        "answers unlike those of the recorded shop".into(),
+        "answers different from the recorded shop".into(),
         sums.disagreeing,
-        Aim::None,
+        FigureTarget::None,
     );
     report.add(
-        "right writes refused at first",
-        sums.right_refused_at_first(),
+        "right writes first rejected",
+        sums.right_rejected_at_first(),
         "%",
-        Aim::Under(2.0),
+        FigureTarget::Under(2.0),
     );
     report.add(
-        "extra moves a conversation",
+        "extra moves per session",
         sums.extra_moves_each(),
         "",
-        Aim::Under(1.5),
+        FigureTarget::Under(1.5),
     );
     println!("{}", report.verdict());
 }

@@ -1,40 +1,41 @@
-//! Fits the weights of confidence to outcomes: the logistic curve that makes them likeliest.
+//! Fits the weights of confidence to outcomes by logistic regression.
 
-use crate::PAST;
-use crate::sets::Set;
-use crate::sure::{Outcome, outcomes};
+use crate::PAST_QUERIES;
+use crate::confidence::{HitOutcome, outcomes};
+use crate::sets::QuerySet;
 use crate::vectors::Vectors;
 use anyhow::{Result, ensure};
-use tramline_engine::search::{Calibration, Signs};
+use tramline_engine::search::{Calibration, HitFeatures};
 
-/// The bias and a weight for each sign.
-const SIZE: usize = Signs::WEIGHED + 1;
-/// What holds weights back from following single outcomes.
+/// The bias and a weight per feature.
+const SIZE: usize = HitFeatures::WEIGHED + 1;
+/// Ridge regularisation, against overfitting.
 const RIDGE: f64 = 1e-3;
-/// Newton's steps; a curve like this takes some ten.
+/// Newton steps; such a curve needs about ten.
 const STEPS: usize = 50;
-/// Sets that weights are fitted to. The others show whether they hold elsewhere.
+/// Sets used for fitting. The others show whether the weights generalise.
 const FITTED: [&str; 3] = ["LiveMCP", "MetaTool", "UltraTool"];
 
 /// An outcome as numbers.
-struct Sample {
+struct HitSample {
     signs: [f64; SIZE],
     right: f64,
     weight: f64,
 }
 
-/// Prints the weights for both ways to search.
-pub(crate) fn print(sets: &[Set], vectors: &Vectors) -> Result<()> {
+/// Prints the weights for both kinds of search.
+pub(crate) fn print(sets: &[QuerySet], vectors: &Vectors) -> Result<()> {
     for (name, meaning) in [("WORDS", false), ("MEANING", true)] {
         let mut samples = Vec::new();
         for set in sets.iter().filter(|set| FITTED.contains(&set.name)) {
-            for past in PAST
-                .into_iter()
-                .take(if set.has_past() { PAST.len() } else { 1 })
-            {
+            for past in PAST_QUERIES.into_iter().take(if set.has_past() {
+                PAST_QUERIES.len()
+            } else {
+                1
+            }) {
                 let all = outcomes(set, past, vectors, meaning)?;
-                let fitted: Vec<&Outcome> = all.iter().filter(|one| !one.held_out).collect();
-                // Each set and stage counts the same, however many queries it has.
+                let fitted: Vec<&HitOutcome> = all.iter().filter(|one| !one.held_out).collect();
+                // Each set and stage has the same weight, however many queries it has.
                 let weight = 1.0 / fitted.len().max(1) as f64;
                 samples.extend(fitted.iter().map(|one| sample(one, weight)));
             }
@@ -46,22 +47,22 @@ pub(crate) fn print(sets: &[Set], vectors: &Vectors) -> Result<()> {
     Ok(())
 }
 
-fn sample(outcome: &Outcome, weight: f64) -> Sample {
+fn sample(outcome: &HitOutcome, weight: f64) -> HitSample {
     let mut signs = [1.0; SIZE];
-    signs[1..].copy_from_slice(&outcome.signs.weighed());
-    Sample {
+    signs[1..].copy_from_slice(&outcome.signs.weighted());
+    HitSample {
         signs,
         right: f64::from(u8::from(outcome.right)),
         weight,
     }
 }
 
-/// Every sign speaks for a hit. One that outcomes give less than nothing is left out, and the others
-/// are fitted anew.
-fn fit_signs(mut samples: Vec<Sample>) -> Result<Calibration> {
+/// Every feature is evidence for a hit. A feature with a negative weight is removed, and the others
+/// are fitted again.
+fn fit_signs(mut samples: Vec<HitSample>) -> Result<Calibration> {
     loop {
         let found = fit(&samples)?;
-        let against: Vec<usize> = (0..Signs::WEIGHED)
+        let against: Vec<usize> = (0..HitFeatures::WEIGHED)
             .filter(|at| found.weights[*at] < -1e-9)
             .collect();
         if against.is_empty() {
@@ -73,7 +74,7 @@ fn fit_signs(mut samples: Vec<Sample>) -> Result<Calibration> {
     }
 }
 
-fn fit(samples: &[Sample]) -> Result<Calibration> {
+fn fit(samples: &[HitSample]) -> Result<Calibration> {
     let mut now = [0.0; SIZE];
     for _ in 0..STEPS {
         let mut slope = now.map(|weight| -RIDGE * weight);
@@ -81,7 +82,7 @@ fn fit(samples: &[Sample]) -> Result<Calibration> {
         for (at, row) in bend.iter_mut().enumerate() {
             row[at] = RIDGE;
         }
-        for Sample {
+        for HitSample {
             signs,
             right,
             weight,
@@ -99,13 +100,13 @@ fn fit(samples: &[Sample]) -> Result<Calibration> {
         let step = solve(bend, slope);
         ensure!(
             step.iter().all(|part| part.is_finite()),
-            "the outcomes determine no curve"
+            "the outcomes do not determine a curve"
         );
         now.iter_mut()
             .zip(step)
             .for_each(|(now, step)| *now += step);
     }
-    let mut weights = [0.0; Signs::WEIGHED];
+    let mut weights = [0.0; HitFeatures::WEIGHED];
     weights.copy_from_slice(&now[1..]);
     Ok(Calibration {
         bias: now[0],
@@ -113,7 +114,7 @@ fn fit(samples: &[Sample]) -> Result<Calibration> {
     })
 }
 
-/// Solves linear equations; the ridge keeps them from having no solution.
+/// Solves linear equations; the ridge guarantees a solution.
 fn solve(mut rows: [[f64; SIZE]; SIZE], mut right: [f64; SIZE]) -> [f64; SIZE] {
     for at in 0..SIZE {
         let best = (at..SIZE).max_by(|a, b| rows[*a][at].abs().total_cmp(&rows[*b][at].abs()));

@@ -1,33 +1,34 @@
-//! Measures search: how often the right tool is among the first, how sure hits are, how fast it is.
+//! Measures search: how often the right tool is among the first hits, whether confidence is
+//! accurate, and speed.
 //!
-//! `cargo xtask bench search` brings a sentence encoder and runs this over real tools and queries.
-//! `--calibrate` prints the weights of confidence as one half of the queries has them; the table of
-//! confidence is over the other half.
+//! `cargo xtask bench search` installs a sentence encoder and runs this over real tools and
+//! queries. `--calibrate` prints the weights of confidence fitted on one half of the queries; the
+//! table of confidence is over the other half.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Context, Result, bail};
-use report::{Aim, Report};
-use sets::Set;
+use report::{BenchReport, FigureTarget};
+use sets::QuerySet;
 use std::path::PathBuf;
 use vectors::Vectors;
 
+mod confidence;
 mod fit;
 mod recall;
 #[path = "../../report.rs"]
 mod report;
 mod sets;
 mod speed;
-mod sure;
 #[path = "../../vectors.rs"]
 mod vectors;
 
-/// How many past wishes each tool has, in turn.
-pub(crate) const PAST: [usize; 3] = [0, 10, 30];
+/// Past queries per tool, measured one after the other.
+pub(crate) const PAST_QUERIES: [usize; 3] = [0, 10, 30];
 
 fn main() -> Result<()> {
     let (mut json, mut calibrate) = (false, false);
@@ -41,13 +42,13 @@ fn main() -> Result<()> {
             "--data" => data = path(),
             "--encoder" => encoder = path(),
             "--keep" => keep = path(),
-            other => bail!("`{other}` is not known; there are --json and --calibrate"),
+            other => bail!("unknown argument `{other}`; use --json or --calibrate"),
         }
     }
-    let data = data.context("--data names the directory with the queries")?;
-    let encoder = encoder.context("--encoder names the directory of the model")?;
-    let keep = keep.context("--keep names a directory for vectors")?;
-    let sets = Set::all(&data)?;
+    let data = data.context("--data must name the directory of the queries")?;
+    let encoder = encoder.context("--encoder must name the directory of the model")?;
+    let keep = keep.context("--keep must name a directory for vectors")?;
+    let sets = QuerySet::all(&data)?;
     let mut vectors = Vectors::open(&encoder, &keep)?;
     for set in &sets {
         vectors.make(set.name, set.texts())?;
@@ -55,15 +56,15 @@ fn main() -> Result<()> {
     if calibrate {
         return fit::print(&sets, &vectors);
     }
-    let mut report = Report::new(!json);
+    let mut report = BenchReport::new(!json);
     recall::measure(&mut report, &sets, &vectors)?;
-    sure::measure(&mut report, &sets, &vectors)?;
+    confidence::measure(&mut report, &sets, &vectors)?;
     speed::measure(&mut report, &sets, &vectors)?;
     report.add(
         "a text through the encoder",
         vectors.text_ms()?,
         "ms",
-        Aim::None,
+        FigureTarget::None,
     );
     if json {
         println!("{}", report.to_json());

@@ -1,13 +1,13 @@
 //! How many of the right tools are among the first hits.
 
-use crate::PAST;
-use crate::report::{Aim, Report};
-use crate::sets::Set;
+use crate::PAST_QUERIES;
+use crate::report::{BenchReport, FigureTarget};
+use crate::sets::QuerySet;
 use crate::vectors::Vectors;
 use anyhow::Result;
-use tramline_engine::search::Hit;
+use tramline_engine::search::SearchHit;
 
-/// What is aimed at among the first five, in percent: by set, past wishes, without and with meaning.
+/// Targets for the first five hits, in percent: set, past queries, lexical and semantic search.
 const AIMS: &[(&str, usize, f64, f64)] = &[
     ("LiveMCP", 0, 36.0, 43.0),
     ("MetaTool", 0, 62.0, 74.0),
@@ -15,24 +15,31 @@ const AIMS: &[(&str, usize, f64, f64)] = &[
     ("MetaTool", 30, 90.0, 90.0),
 ];
 
-pub(crate) fn measure(report: &mut Report, sets: &[Set], vectors: &Vectors) -> Result<()> {
+pub(crate) fn measure(
+    report: &mut BenchReport,
+    sets: &[QuerySet],
+    vectors: &Vectors,
+) -> Result<()> {
     for set in sets {
-        for past in PAST
-            .into_iter()
-            .take(if set.has_past() { PAST.len() } else { 1 })
-        {
+        for past in PAST_QUERIES.into_iter().take(if set.has_past() {
+            PAST_QUERIES.len()
+        } else {
+            1
+        }) {
             for meaning in [false, true] {
                 let found = search(set, past, vectors, meaning)?;
                 let aims = AIMS.iter().find(|aim| aim.0 == set.name && aim.1 == past);
                 let aim = aims.map(|aim| if meaning { aim.3 } else { aim.2 });
                 let how = if meaning {
-                    "words and meaning"
+                    "lexical and semantic"
                 } else {
-                    "words"
+                    "lexical"
                 };
                 for first in [1, 5, 10] {
-                    let aim = aim.filter(|_| first == 5).map_or(Aim::None, Aim::Over);
-                    let name = format!("{}, {past} past wishes, {how}, first {first}", set.name);
+                    let aim = aim
+                        .filter(|_| first == 5)
+                        .map_or(FigureTarget::None, FigureTarget::Over);
+                    let name = format!("{}, {past} past queries, {how}, first {first}", set.name);
                     report.add(name, share(set, &found, first), "%", aim);
                 }
             }
@@ -43,11 +50,11 @@ pub(crate) fn measure(report: &mut Report, sets: &[Set], vectors: &Vectors) -> R
 
 /// The hits of every query of a set.
 pub(crate) fn search(
-    set: &Set,
+    set: &QuerySet,
     past: usize,
     vectors: &Vectors,
     meaning: bool,
-) -> Result<Vec<Vec<Hit>>> {
+) -> Result<Vec<Vec<SearchHit>>> {
     let index = set.index(past, |card| meaning.then(|| vectors.of(card)).flatten())?;
     let each = |text: &str| {
         let vector = meaning.then(|| vectors.get(text)).flatten();
@@ -56,10 +63,10 @@ pub(crate) fn search(
     Ok(set.asked.iter().map(|query| each(&query.text)).collect())
 }
 
-/// The mean share of right tools that are among the first.
-fn share(set: &Set, found: &[Vec<Hit>], first: usize) -> f64 {
+/// The mean share of right tools among the first hits.
+fn share(set: &QuerySet, found: &[Vec<SearchHit>], first: usize) -> f64 {
     let shares = set.asked.iter().zip(found).map(|(query, hits)| {
-        let is_right = |hit: &&Hit| query.gold.iter().any(|gold| *gold == hit.id);
+        let is_right = |hit: &&SearchHit| query.gold.iter().any(|gold| *gold == hit.id);
         let right = hits.iter().take(first).filter(is_right).count();
         right as f64 / query.gold.len().max(1) as f64
     });

@@ -1,35 +1,35 @@
-//! Tools with queries whose right answers are known, and what was wished for before.
+//! Tools with queries whose right answers are known, and past queries.
 //!
-//! Queries that are asked and wishes that are past never overlap. Which is which follows from a
-//! fingerprint of the text, so that every run has the same.
+//! Queries that are asked and past queries never overlap. The split follows from a fingerprint of
+//! the text, so that it is the same in every run.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tramline_engine::search::{Card, Index, Kind, Vector, fingerprint};
+use tramline_engine::search::{DocumentKind, SearchDocument, SearchIndex, Vector, fingerprint};
 
-/// So many queries are asked of a set at most.
+/// Queries asked of a set.
 const ASKED_MAX: usize = 2_000;
-/// So many wishes are past for each tool at most.
+/// Past queries per tool.
 const PAST_MAX: usize = 30;
 
-/// A query, and the tools that serve it.
+/// A query, and the right tools for it.
 pub(crate) struct Query {
     pub(crate) text: String,
     pub(crate) gold: Vec<String>,
 }
 
 /// Tools with queries.
-pub(crate) struct Set {
+pub(crate) struct QuerySet {
     pub(crate) name: &'static str,
-    pub(crate) cards: Vec<Card>,
+    pub(crate) cards: Vec<SearchDocument>,
     pub(crate) asked: Vec<Query>,
-    /// By tool, what was wished for.
+    /// Past queries, by tool.
     past: BTreeMap<String, Vec<String>>,
 }
 
-impl Set {
+impl QuerySet {
     pub(crate) fn all(data: &Path) -> Result<Vec<Self>> {
         let live = data.join("retrieval/livemcp");
         let meta = data.join("retrieval/metatool");
@@ -59,7 +59,7 @@ impl Set {
         queries.sort_by_key(|query| fingerprint("", &query.text));
         let asked_max = ASKED_MAX.min((queries.len() / 3).max(100));
         let rest = queries.split_off(asked_max.min(queries.len()));
-        // What was asked twice counts twice, but nothing that is asked is also past.
+        // Repeated queries count repeatedly, but no asked query is also a past one.
         let last = queries.last().map(|query| query.text.clone());
         let mut past: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for query in rest
@@ -81,30 +81,30 @@ impl Set {
         }
     }
 
-    /// Whether anything was wished for before.
+    /// Whether there are past queries.
     pub(crate) fn has_past(&self) -> bool {
         !self.past.is_empty()
     }
 
-    /// Every text whose meaning is compared.
+    /// Every text whose embedding is compared.
     pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
         let cards = self.cards(usize::MAX).into_iter();
         let cards = cards.flat_map(|card| {
-            let wishes = card.wishes.iter().map(ToString::to_string);
+            let wishes = card.past_requests.iter().map(ToString::to_string);
             std::iter::once(card.text()).chain(wishes.collect::<Vec<_>>())
         });
         cards.chain(self.asked.iter().map(|query| query.text.clone()))
     }
 
-    /// The cards with so many past wishes each.
-    pub(crate) fn cards(&self, past: usize) -> Vec<Card> {
-        let with = |card: &Card| {
+    /// The documents with this many past queries each.
+    pub(crate) fn cards(&self, past: usize) -> Vec<SearchDocument> {
+        let with = |card: &SearchDocument| {
             let wishes = self
                 .past
                 .get(card.id.as_str())
                 .map_or(&[][..], Vec::as_slice);
             let mut card = card.clone();
-            card.wishes = wishes
+            card.past_requests = wishes
                 .iter()
                 .take(past)
                 .map(|wish| wish.as_str().into())
@@ -114,13 +114,13 @@ impl Set {
         self.cards.iter().map(with).collect()
     }
 
-    /// The index of all cards with so many past wishes each.
+    /// The index of all documents with this many past queries each.
     pub(crate) fn index(
         &self,
         past: usize,
-        vector: impl Fn(&Card) -> Option<Vector>,
-    ) -> Result<Index> {
-        let mut index = Index::new();
+        vector: impl Fn(&SearchDocument) -> Option<Vector>,
+    ) -> Result<SearchIndex> {
+        let mut index = SearchIndex::new();
         for card in self.cards(past) {
             let vector = vector(&card);
             index.put(card, vector.as_ref())?;
@@ -129,10 +129,10 @@ impl Set {
     }
 }
 
-fn card(tool: &Value) -> Card {
+fn card(tool: &Value) -> SearchDocument {
     let text = |name: &str| tool[name].as_str().unwrap_or_default().to_owned();
     let description = format!("{}{}", text("description"), text("desc"));
-    let mut card = Card::new(Kind::Tool, text("id"), description);
+    let mut card = SearchDocument::new(DocumentKind::Tool, text("id"), description);
     if let Some(name) = tool["name"].as_str() {
         card.name = name.into();
     }
@@ -162,7 +162,7 @@ fn query(value: &Value) -> Query {
     }
 }
 
-/// The tools of a set of plans.
+/// The tools of a planning set.
 fn nodes(directory: &Path) -> Result<Vec<Value>> {
     let tools = read(&directory.join("tool_desc.json"))?;
     let tools: Value = serde_json::from_str(&tools)?;

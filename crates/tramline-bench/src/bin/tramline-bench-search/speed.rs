@@ -1,37 +1,41 @@
-//! How long a search takes over few and many tools, how long an index takes to build, what it holds.
+//! The time of a search over few and many tools, the time to build an index, and its memory.
 
-use crate::report::{Aim, Report};
-use crate::sets::Set;
+use crate::report::{BenchReport, FigureTarget};
+use crate::sets::QuerySet;
 use crate::vectors::Vectors;
 use anyhow::Result;
 use std::time::Instant;
-use tramline_engine::search::{Card, Index, Vector};
+use tramline_engine::search::{SearchDocument, SearchIndex, Vector};
 
-/// How many queries are timed.
+/// Number of timed queries.
 const QUERIES: usize = 300;
 
-/// By how many tools, what is aimed at in microseconds: by words, and by meaning too.
+/// Targets in microseconds by number of tools: lexical, and with semantic search.
 const AIMS: [(usize, Option<f64>, Option<f64>); 3] = [
     (100, None, None),
     (1_000, Some(300.0), None),
     (10_000, Some(1_000.0), Some(5_000.0)),
 ];
 
-pub(crate) fn measure(report: &mut Report, sets: &[Set], vectors: &Vectors) -> Result<()> {
+pub(crate) fn measure(
+    report: &mut BenchReport,
+    sets: &[QuerySet],
+    vectors: &Vectors,
+) -> Result<()> {
     let asked = sets
         .iter()
         .flat_map(|set| set.asked.iter().take(QUERIES / sets.len()));
     let asked: Vec<&str> = asked.map(|query| query.text.as_str()).collect();
     for (count, words, meaning) in AIMS {
         let cards = many(sets, vectors, count);
-        let under = |aim: Option<f64>| aim.map_or(Aim::None, Aim::Under);
+        let under = |aim: Option<f64>| aim.map_or(FigureTarget::None, FigureTarget::Under);
         let began = Instant::now();
         let index = build(&cards, false)?;
         let took = began.elapsed().as_secs_f64() * 1e3;
         let name = |what: &str| format!("{count} tools: {what}");
-        report.add(name("building the index"), took, "ms", Aim::None);
+        report.add(name("building the index"), took, "ms", FigureTarget::None);
         report.add(
-            name("a search by words"),
+            name("a lexical search"),
             time(&index, &asked, None),
             "µs",
             under(words),
@@ -39,33 +43,33 @@ pub(crate) fn measure(report: &mut Report, sets: &[Set], vectors: &Vectors) -> R
         let index = build(&cards, true)?;
         let took = time(&index, &asked, Some(vectors));
         report.add(
-            name("a search by words and meaning"),
+            name("a lexical and semantic search"),
             took,
             "µs",
             under(meaning),
         );
         let mib = index.bytes() as f64 / 1_048_576.0;
-        report.add(name("memory, with vectors"), mib, "MiB", Aim::None);
+        report.add(name("memory, with vectors"), mib, "MiB", FigureTarget::None);
         let mut index = index;
         report.add(
-            name("replacing a card"),
+            name("replacing a document"),
             replace(&mut index, &cards)?,
             "µs",
-            Aim::None,
+            FigureTarget::None,
         );
     }
     Ok(())
 }
 
-fn build(cards: &[(Card, Option<Vector>)], meaning: bool) -> Result<Index> {
-    let mut index = Index::new();
+fn build(cards: &[(SearchDocument, Option<Vector>)], meaning: bool) -> Result<SearchIndex> {
+    let mut index = SearchIndex::new();
     for (card, vector) in cards {
         index.put(card.clone(), vector.as_ref().filter(|_| meaning))?;
     }
     Ok(index)
 }
 
-fn replace(index: &mut Index, cards: &[(Card, Option<Vector>)]) -> Result<f64> {
+fn replace(index: &mut SearchIndex, cards: &[(SearchDocument, Option<Vector>)]) -> Result<f64> {
     let some = || cards.iter().step_by((cards.len() / 100).max(1));
     let began = Instant::now();
     for (card, vector) in some() {
@@ -74,9 +78,9 @@ fn replace(index: &mut Index, cards: &[(Card, Option<Vector>)]) -> Result<f64> {
     Ok(began.elapsed().as_secs_f64() * 1e6 / some().count() as f64)
 }
 
-/// What a search takes on average, in microseconds; of each query the best of five turns, since
-/// the machine does other things too.
-fn time(index: &Index, asked: &[&str], vectors: Option<&Vectors>) -> f64 {
+/// The mean time of a search in microseconds; for each query the best of five turns, because of
+/// other load on the machine.
+fn time(index: &SearchIndex, asked: &[&str], vectors: Option<&Vectors>) -> f64 {
     let turn = |text: &str| {
         let vector = vectors.and_then(|vectors| vectors.get(text));
         let began = Instant::now();
@@ -87,10 +91,13 @@ fn time(index: &Index, asked: &[&str], vectors: Option<&Vectors>) -> f64 {
     asked.iter().map(best).sum::<f64>() / asked.len() as f64
 }
 
-/// As many tools as wanted, each with ten past wishes where there are any: real ones, and after
-/// them mixtures of two.
-fn many(sets: &[Set], vectors: &Vectors, count: usize) -> Vec<(Card, Option<Vector>)> {
-    let real: Vec<Card> = sets.iter().flat_map(|set| set.cards(10)).collect();
+/// `count` tools, each with up to ten past queries: real ones first, then mixtures of two.
+fn many(
+    sets: &[QuerySet],
+    vectors: &Vectors,
+    count: usize,
+) -> Vec<(SearchDocument, Option<Vector>)> {
+    let real: Vec<SearchDocument> = sets.iter().flat_map(|set| set.cards(10)).collect();
     let mixed = |at: usize| {
         let (turn, one) = (at / real.len(), &real[at % real.len()]);
         let other = &real[(at * 7 + turn * 131) % real.len()];
@@ -115,7 +122,7 @@ fn many(sets: &[Set], vectors: &Vectors, count: usize) -> Vec<(Card, Option<Vect
             0 => own,
             _ => own
                 .zip(vectors.of(other))
-                .map(|(a, b)| Vector::of_card(&a, &[b])),
+                .map(|(a, b)| Vector::of_document(&a, &[b])),
         };
         (card, vector)
     };

@@ -1,15 +1,16 @@
-//! Measures a move along a large procedure: from the request on a pipe to its reply, over a disk.
+//! Measures a move in a large procedure: from the request on a pipe to its reply, with a store on
+//! disk.
 //!
-//! `cargo xtask bench sop --moves` runs this. What the pipe and the protocol cost is measured by pings over
-//! the same pipe in the same minute; the rest is what the server does for a move.
+//! `cargo xtask bench sop --moves` runs this. The cost of the pipe and the protocol is measured by
+//! pings over the same pipe in the same minute; the rest is the cost of the move in the server.
 
 #![allow(
     clippy::print_stdout,
-    reason = "a measuring tool speaks on its standard streams"
+    reason = "a command-line program prints to its standard streams"
 )]
 
 use anyhow::{Context, Result, bail, ensure};
-use report::{Aim, Report};
+use report::{BenchReport, FigureTarget};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,19 +21,19 @@ use tokio::io::{
 use tramline_core::Value;
 use tramline_core::formats::sop_markdown;
 use tramline_core::ids::RunId;
-use tramline_engine::seams::{Append, Head, Hold, Status, Store};
-use tramline_engine::{Engine, Guide, Options, Toolbox};
-use tramline_mcp::server::{About, Server, Toolset};
+use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
+use tramline_engine::{Engine, EngineOptions, SopStart, ToolRouter};
+use tramline_mcp::server::{Server, ServerDescription, Toolset};
 use tramline_store::Sqlite;
 
-mod conversations;
-mod nothing;
+mod no_tools;
+mod open_sessions;
 #[path = "../../report.rs"]
 mod report;
 
-/// How many nodes the procedure has.
+/// Nodes of the procedure.
 const NODES: usize = 1_000;
-/// How many of the first requests are not counted.
+/// Warm-up requests that are not counted.
 const WARM: usize = 100;
 
 #[tokio::main(worker_threads = 2)]
@@ -41,11 +42,11 @@ async fn main() -> Result<()> {
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "--json" => json = true,
-            other => bail!("`{other}` is not known; there is --json"),
+            other => bail!("unknown argument `{other}`; use --json"),
         }
     }
-    let mut report = Report::new(!json);
-    conversations::measure(&mut report).await?;
+    let mut report = BenchReport::new(!json);
+    open_sessions::measure(&mut report).await?;
     let dir = tempfile::tempdir_in(".")?;
     let store: Arc<dyn Store> = Arc::new(Sqlite::open(dir.path())?);
     let (durable, soon) = (
@@ -53,13 +54,8 @@ async fn main() -> Result<()> {
         appends(&*store, 2, false).await?,
     );
     moves(&mut report, Arc::clone(&store)).await?;
-    report.add(
-        "an append that waits for the disk",
-        micros(durable),
-        "µs",
-        Aim::None,
-    );
-    report.add("an append that does not", micros(soon), "µs", Aim::None);
+    report.add("a synced append", micros(durable), "µs", FigureTarget::None);
+    report.add("an unsynced append", micros(soon), "µs", FigureTarget::None);
     if json {
         println!("{}", report.to_json());
     } else {
@@ -72,19 +68,19 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// The time that so many of a hundred stay below.
+/// A percentile of the times.
 fn percentile(times: &mut [Duration], of: usize) -> Duration {
     times.sort_unstable();
     times[(times.len() - 1) * of / 100]
 }
 
-/// What one append of a move's size takes, of either kind.
+/// The time of one append of a move's size, synced or not.
 async fn appends(store: &dyn Store, number: u128, durable: bool) -> Result<Duration> {
     let run = RunId::new(1, number);
     let mut times = Vec::new();
     for seen in 0..NODES as u64 {
-        let head = Head {
-            status: Status::Guided,
+        let head = RunIndexRow {
+            status: RunStatus::SopSession,
             workflow: "bench".into(),
             session: None,
             started_ms: 1,
@@ -95,27 +91,27 @@ async fn appends(store: &dyn Store, number: u128, durable: bool) -> Result<Durat
             seen,
             last: seen + 1,
             body: vec![b' '; 100],
-            head,
-            hold: Hold::Keep,
+            index_row: head,
+            claim: ClaimChange::Keep,
             documents: Vec::new(),
         };
         let begun = Instant::now();
         match durable {
             true => store.append(append).await?,
-            false => store.jot(append).await?,
+            false => store.append_relaxed(append).await?,
         }
         times.push(begun.elapsed());
     }
     Ok(percentile(&mut times[WARM..], 50))
 }
 
-async fn moves(report: &mut Report, store: Arc<dyn Store>) -> Result<()> {
-    let tools = Arc::new(Toolbox::new(Arc::new(nothing::Nothing)));
-    let engine = Engine::new(store, tools, Options::default());
+async fn moves(report: &mut BenchReport, store: Arc<dyn Store>) -> Result<()> {
+    let tools = Arc::new(ToolRouter::new(Arc::new(no_tools::NoTools)));
+    let engine = Engine::new(store, tools, EngineOptions::default());
     let read = sop_markdown::read(procedure().as_bytes(), "bench");
     let sop = read.map_err(|flaws| anyhow::anyhow!("{flaws:?}"))?.sop;
     ensure!(sop.nodes.len() == NODES, "{} nodes", sop.nodes.len());
-    let guide = Guide {
+    let guide = SopStart {
         sops: vec![Arc::new(sop)],
         files: Vec::new(),
         session: None,
@@ -124,9 +120,9 @@ async fn moves(report: &mut Report, store: Arc<dyn Store>) -> Result<()> {
         ttl_ms: None,
         pinned: None,
     };
-    let session = engine.guide(guide).await?;
-    let server = Server::new(engine, About::default(), &[Toolset::Sop], [])?;
-    let mut pipe = Pipe::open(server).await?;
+    let session = engine.start_sop_session(guide).await?;
+    let server = Server::new(engine, ServerDescription::default(), &[Toolset::Sop], [])?;
+    let mut pipe = PipeClient::open(server).await?;
     let (mut pings, mut moved) = (Vec::new(), Vec::new());
     for at in 0..NODES {
         let node = match at {
@@ -139,7 +135,7 @@ async fn moves(report: &mut Report, store: Arc<dyn Store>) -> Result<()> {
         let call = json!({"name": "goto_node", "arguments": arguments});
         let (reply, time) = pipe.ask("tools/call", call).await?;
         let is_there = reply["result"]["structuredContent"]["valid"] == true;
-        ensure!(is_there, "a move was refused: {reply}");
+        ensure!(is_there, "a move was rejected: {reply}");
         moved.push(time);
     }
     let (pings, moved) = (&mut pings[WARM..], &mut moved[WARM..]);
@@ -148,32 +144,32 @@ async fn moves(report: &mut Report, store: Arc<dyn Store>) -> Result<()> {
         "a ping over the pipe, median",
         micros(ping),
         "µs",
-        Aim::None,
+        FigureTarget::None,
     );
     report.add(
         "goto_node over the pipe, median",
         micros(median),
         "µs",
-        Aim::None,
+        FigureTarget::None,
     );
     let late = percentile(moved, 99);
     report.add(
-        "goto_node over the pipe, 99 of 100",
+        "goto_node over the pipe, 99th percentile",
         micros(late),
         "µs",
-        Aim::None,
+        FigureTarget::None,
     );
     let inside = median.saturating_sub(ping);
     report.add(
         "goto_node inside the server, median",
         micros(inside),
         "µs",
-        Aim::Under(100.0),
+        FigureTarget::Under(100.0),
     );
     Ok(())
 }
 
-/// A procedure with a node after the other.
+/// A procedure that is a chain of nodes.
 fn procedure() -> String {
     let mut text =
         String::from("---\nagent: bench\n---\n```mermaid\nflowchart TD\n  START --> N1\n");
@@ -183,14 +179,14 @@ fn procedure() -> String {
     text + "```\n"
 }
 
-/// A client that writes lines and reads lines: what it does itself is next to nothing.
-struct Pipe {
+/// A client that writes lines and reads lines, with almost no overhead.
+struct PipeClient {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     output: WriteHalf<DuplexStream>,
     asked: u64,
 }
 
-impl Pipe {
+impl PipeClient {
     async fn open(server: Server) -> Result<Self> {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
@@ -214,7 +210,7 @@ impl Pipe {
         Ok(pipe)
     }
 
-    /// Asks, and gives the reply with how long it took to come.
+    /// Sends a request; returns the reply and the time it took.
     async fn ask(&mut self, method: &str, params: Json) -> Result<(Json, Duration)> {
         self.asked += 1;
         let id = self.asked;
@@ -222,10 +218,14 @@ impl Pipe {
         let line = format!("{request}\n");
         let begun = Instant::now();
         self.output.write_all(line.as_bytes()).await?;
-        let reply = self.lines.next_line().await?.context("the pipe broke")?;
+        let reply = self
+            .lines
+            .next_line()
+            .await?
+            .context("the pipe was closed")?;
         let took = begun.elapsed();
         let reply: Json = serde_json::from_str(&reply)?;
-        ensure!(reply["id"] == id, "not the reply: {reply}");
+        ensure!(reply["id"] == id, "unexpected reply: {reply}");
         Ok((reply, took))
     }
 }

@@ -1,6 +1,6 @@
 //! What the shop changes, and what it rejects.
 
-use super::{Answer, Shop, text};
+use super::{ShopAnswer, SimulatedShop, text};
 use serde_json::{Value as Json, json};
 
 const REASONS: [&str; 2] = ["no longer needed", "ordered by mistake"];
@@ -20,17 +20,17 @@ fn cents(amount: f64) -> f64 {
     (amount * 100.0).round() / 100.0
 }
 
-/// The texts of a list.
+/// The strings of a list.
 fn list(given: &Json, key: &str) -> Result<Vec<String>, String> {
     let items = given[key].as_array();
     let items = items.ok_or_else(|| format!("`{key}` is missing"))?;
     let texts = items.iter().map(|it| it.as_str().map(str::to_owned));
     let texts: Option<Vec<String>> = texts.collect();
-    texts.ok_or_else(|| format!("`{key}` is no list of texts"))
+    texts.ok_or_else(|| format!("`{key}` is not a list of strings"))
 }
 
-impl Shop {
-    pub(super) fn write(&mut self, tool: &str, given: &Json) -> Answer {
+impl SimulatedShop {
+    pub(super) fn write(&mut self, tool: &str, given: &Json) -> ShopAnswer {
         match tool {
             "modify_user_address" => self.change_profile(given),
             "cancel_pending_order" => self.cancel(given),
@@ -39,11 +39,11 @@ impl Shop {
             "modify_pending_order_items" => self.change_items(given),
             "return_delivered_order_items" => self.take_back(given),
             "exchange_delivered_order_items" => self.exchange(given),
-            other => Err(format!("there is no tool {other}")),
+            other => Err(format!("unknown tool {other}")),
         }
     }
 
-    fn keep_order(&mut self, order: Json) -> Answer {
+    fn keep_order(&mut self, order: Json) -> ShopAnswer {
         let id = text(&order, "order_id")?.to_owned();
         self.orders.insert(id, order.clone());
         Ok(order)
@@ -78,7 +78,7 @@ impl Shop {
         Json::Object(pairs.collect())
     }
 
-    fn change_profile(&mut self, given: &Json) -> Answer {
+    fn change_profile(&mut self, given: &Json) -> ShopAnswer {
         let id = text(given, "user_id")?;
         let mut user = self.user(id)?.clone();
         user["address"] = Self::address(given);
@@ -86,7 +86,7 @@ impl Shop {
         Ok(user)
     }
 
-    fn pending(&self, given: &Json, is_untouched: bool) -> Answer {
+    fn pending(&self, given: &Json, is_untouched: bool) -> ShopAnswer {
         let order = self.order(text(given, "order_id")?)?.clone();
         let status = text(&order, "status")?;
         let fits = match is_untouched {
@@ -97,13 +97,13 @@ impl Shop {
         Ok(order)
     }
 
-    fn delivered(&self, given: &Json) -> Answer {
+    fn delivered(&self, given: &Json) -> ShopAnswer {
         let order = self.order(text(given, "order_id")?)?.clone();
         check(order["status"] == "delivered", "the order is not delivered")?;
         Ok(order)
     }
 
-    fn cancel(&mut self, given: &Json) -> Answer {
+    fn cancel(&mut self, given: &Json) -> ShopAnswer {
         let mut order = self.pending(given, true)?;
         let reason = text(given, "reason")?;
         check(REASONS.contains(&reason), "invalid reason")?;
@@ -126,13 +126,13 @@ impl Shop {
         self.keep_order(order)
     }
 
-    fn change_address(&mut self, given: &Json) -> Answer {
+    fn change_address(&mut self, given: &Json) -> ShopAnswer {
         let mut order = self.pending(given, false)?;
         order["address"] = Self::address(given);
         self.keep_order(order)
     }
 
-    fn change_payment(&mut self, given: &Json) -> Answer {
+    fn change_payment(&mut self, given: &Json) -> ShopAnswer {
         let mut order = self.pending(given, false)?;
         let id = text(given, "payment_method_id")?;
         let method = self.method(&order, id)?;
@@ -178,7 +178,7 @@ impl Shop {
         Ok(())
     }
 
-    /// Checks a change of items; the difference in price that is paid, and the pairs.
+    /// Checks a change of items; returns the price difference, and the pairs.
     fn swap(&self, order: &Json, given: &Json) -> Result<(f64, Vec<(String, String)>), String> {
         let (old, new) = (list(given, "item_ids")?, list(given, "new_item_ids")?);
         Self::has_items(order, &old)?;
@@ -191,7 +191,7 @@ impl Shop {
             let variant = self
                 .variant(new)
                 .filter(|(product, _)| item["product_id"] == *product);
-            let (_, variant) = variant.ok_or("the new item is no variant of the product")?;
+            let (_, variant) = variant.ok_or("the new item is not a variant of the product")?;
             check(
                 variant["available"] == true,
                 "the new item is not available",
@@ -206,7 +206,7 @@ impl Shop {
         Ok((difference, old.into_iter().zip(new).collect()))
     }
 
-    fn change_items(&mut self, given: &Json) -> Answer {
+    fn change_items(&mut self, given: &Json) -> ShopAnswer {
         let mut order = self.pending(given, true)?;
         let (difference, pairs) = self.swap(&order, given)?;
         let method = text(given, "payment_method_id")?;
@@ -237,7 +237,7 @@ impl Shop {
         self.keep_order(order)
     }
 
-    fn take_back(&mut self, given: &Json) -> Answer {
+    fn take_back(&mut self, given: &Json) -> ShopAnswer {
         let mut order = self.delivered(given)?;
         let id = text(given, "payment_method_id")?;
         let method = self.method(&order, id)?;
@@ -255,7 +255,7 @@ impl Shop {
         self.keep_order(order)
     }
 
-    fn exchange(&mut self, given: &Json) -> Answer {
+    fn exchange(&mut self, given: &Json) -> ShopAnswer {
         let mut order = self.delivered(given)?;
         let (difference, _) = self.swap(&order, given)?;
         order["status"] = json!("exchange requested");

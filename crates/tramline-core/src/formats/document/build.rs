@@ -1,70 +1,70 @@
-//! Puts a document together from what a parser tells: bounds depth and size, checks keys.
+//! Builds a document from parser events: limits depth and size, checks keys.
 
-use super::marks::{Marks, Part, Span, Style, place};
+use super::spans::{SourceRange, SpanPart, SpanTree, YamlStyle, place};
 use super::{DEPTH_MAX, VALUES_MAX};
-use crate::flaw::{Code, Place};
-use crate::formats::Flaws;
-use crate::text::shown;
+use crate::flaw::{FlawCode, SourceSpan};
+use crate::formats::FlawCollector;
+use crate::text::display_name;
 use std::collections::HashMap;
 use tramline_expr::{Map, Str, Value};
 
-/// A document put together: the value, its mark, and all marks.
-pub(super) type Built = (Value, u32, Marks);
+/// The finished document: the root value, its mark, and all marks.
+pub(super) type BuiltTree = (Value, u32, SpanTree);
 
-/// The document cannot be read on; why is among the flaws.
+/// Reading stopped early; the reason is among the flaws.
 #[derive(Debug)]
-pub(super) struct Stop;
+pub(super) struct LimitReached;
 
-/// A document in the making.
-pub(super) struct Builder<'f> {
-    pub(super) flaws: &'f mut Flaws,
-    marks: Marks,
-    frames: Vec<Frame>,
+/// Builds a document from parser events.
+pub(super) struct TreeBuilder<'f> {
+    pub(super) flaws: &'f mut FlawCollector,
+    marks: SpanTree,
+    frames: Vec<OpenContainer>,
     root: Option<(Value, u32)>,
-    /// How many values there are, repeated ones counted each time.
+    /// The number of values so far; aliased values count at each use.
     count: usize,
-    anchors: HashMap<usize, Anchored>,
+    anchors: HashMap<usize, AnchoredValue>,
 }
 
-/// A list or an object whose end has not come yet.
-struct Frame {
+/// A list or an object that is still open.
+struct OpenContainer {
     mark: u32,
     anchor: usize,
     counted_before: usize,
-    contents: Contents,
+    contents: ContainerContents,
 }
 
-enum Contents {
+enum ContainerContents {
     List(Vec<Value>),
     Object {
         map: Map,
-        key: Key,
-        /// What `<<` brings in: added at the end, where no key of its own is in the way.
+        key: PendingKey,
+        /// The objects merged by `<<`; they are applied on close, because explicit keys win.
         merged: Vec<(Value, u32)>,
     },
 }
 
-/// The key whose value comes next.
-enum Key {
+/// The key for the next value.
+enum PendingKey {
     Awaited,
-    Set(Str, Span),
-    /// A key that was refused: its value is dropped.
-    Refused,
-    Merge(Span),
+    Set(Str, SourceRange),
+    /// A rejected key: its value is dropped.
+    Rejected,
+    Merge(SourceRange),
 }
 
 #[derive(Clone)]
-struct Anchored {
+struct AnchoredValue {
     value: Value,
     mark: u32,
     count: usize,
 }
 
-impl<'f> Builder<'f> {
-    pub(super) fn new(flaws: &'f mut Flaws) -> Self {
+impl<'f> TreeBuilder<'f> {
+    pub(super) fn new(flaws: &'f mut FlawCollector) -> Self {
         Self {
             flaws,
-            marks: Marks::default(),
+            marks: SpanTree::default(),
             frames: Vec::new(),
             root: None,
             count: 0,
@@ -72,29 +72,35 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// What was built, if anything was.
-    pub(super) fn finish(self) -> Option<Built> {
+    /// The finished document, unless nothing was read.
+    pub(super) fn finish(self) -> Option<BuiltTree> {
         self.root.map(|(value, mark)| (value, mark, self.marks))
     }
 
-    /// Whether what comes next is a key.
+    /// Whether the next event is a key.
     pub(super) fn awaits_key(&self) -> bool {
         matches!(
             self.frames.last().map(|frame| &frame.contents),
-            Some(Contents::Object {
-                key: Key::Awaited,
+            Some(ContainerContents::Object {
+                key: PendingKey::Awaited,
                 ..
             })
         )
     }
 
-    /// Notes a flaw at a stretch of the text, with the pointer of what is being read.
-    pub(super) fn flaw(&mut self, code: Code, span: Span, message: String, suggestion: &str) {
-        let place = self.place(span);
+    /// Records a flaw at a span, with the JSON pointer of the value being read.
+    pub(super) fn report(
+        &mut self,
+        code: FlawCode,
+        span: SourceRange,
+        message: String,
+        suggestion: &str,
+    ) {
+        let place = self.span_here(span);
         self.flaws.add(code, place, message, suggestion);
     }
 
-    fn place(&self, span: Span) -> Place {
+    fn span_here(&self, span: SourceRange) -> SourceSpan {
         let pointer = self
             .frames
             .last()
@@ -102,64 +108,69 @@ impl<'f> Builder<'f> {
         place(span, pointer)
     }
 
-    fn count(&mut self, more: usize, span: Span) -> Result<(), Stop> {
+    fn count_values(&mut self, more: usize, span: SourceRange) -> Result<(), LimitReached> {
         self.count = self.count.saturating_add(more);
         if self.count > VALUES_MAX {
-            self.flaw(
-                Code::TooMany,
+            self.report(
+                FlawCode::TooMany,
                 span,
-                format!("more than the {VALUES_MAX} values allowed, aliases counted each time"),
+                format!("more than {VALUES_MAX} values; aliased values count at each use"),
                 "split the document, and do not nest aliases in aliases",
             );
-            return Err(Stop);
+            return Err(LimitReached);
         }
         Ok(())
     }
 
     /// Begins a list or an object.
-    pub(super) fn open(&mut self, style: Style, span: Span, anchor: usize) -> Result<(), Stop> {
+    pub(super) fn open(
+        &mut self,
+        style: YamlStyle,
+        span: SourceRange,
+        anchor: usize,
+    ) -> Result<(), LimitReached> {
         if self.frames.len() >= DEPTH_MAX {
-            self.flaw(
-                Code::Unreadable,
+            self.report(
+                FlawCode::Unreadable,
                 span,
-                format!("nested deeper than the {DEPTH_MAX} levels allowed"),
-                "flatten it: no workflow needs so many levels",
+                format!("nested deeper than {DEPTH_MAX} levels"),
+                "flatten it",
             );
-            return Err(Stop);
+            return Err(LimitReached);
         }
-        self.count(1, span)?;
+        self.count_values(1, span)?;
         let mark = self.marks.add(span, style);
-        self.hang(mark);
-        self.frames.push(Frame {
+        self.attach_to_parent(mark);
+        self.frames.push(OpenContainer {
             mark,
             anchor,
             counted_before: self.count - 1,
             contents: match style {
-                Style::Mapping => Contents::Object {
+                YamlStyle::Mapping => ContainerContents::Object {
                     map: Map::new(),
-                    key: Key::Awaited,
+                    key: PendingKey::Awaited,
                     merged: Vec::new(),
                 },
-                Style::Sequence
-                | Style::Plain
-                | Style::Single
-                | Style::Double
-                | Style::Literal
-                | Style::Folded => Contents::List(Vec::new()),
+                YamlStyle::Sequence
+                | YamlStyle::Plain
+                | YamlStyle::Single
+                | YamlStyle::Double
+                | YamlStyle::Literal
+                | YamlStyle::Folded => ContainerContents::List(Vec::new()),
             },
         });
         Ok(())
     }
 
     /// Ends the innermost list or object.
-    pub(super) fn close(&mut self, span: Span) {
+    pub(super) fn close(&mut self, span: SourceRange) {
         let Some(frame) = self.frames.pop() else {
             return;
         };
         self.marks.0[frame.mark as usize].span.end = span.end;
         let value = match frame.contents {
-            Contents::List(items) => Value::from(items),
-            Contents::Object {
+            ContainerContents::List(items) => Value::from(items),
+            ContainerContents::Object {
                 mut map, merged, ..
             } => {
                 for (from, mark) in merged {
@@ -169,7 +180,7 @@ impl<'f> Builder<'f> {
             }
         };
         if frame.anchor > 0 {
-            let anchored = Anchored {
+            let anchored = AnchoredValue {
                 value: value.clone(),
                 mark: frame.mark,
                 count: self.count - frame.counted_before,
@@ -177,7 +188,7 @@ impl<'f> Builder<'f> {
             self.anchors.insert(frame.anchor, anchored);
         }
         let whole = self.marks.get(frame.mark).span;
-        self.put(value, frame.mark, whole);
+        self.add_value(value, frame.mark, whole);
     }
 
     fn merge(&mut self, map: &mut Map, into: u32, from: &Value, mark: u32) {
@@ -191,75 +202,75 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// Adds a text, number, boolean or null.
+    /// Adds a string, number, boolean or null.
     pub(super) fn scalar(
         &mut self,
         value: Value,
-        style: Style,
-        span: Span,
+        style: YamlStyle,
+        span: SourceRange,
         anchor: usize,
-    ) -> Result<(), Stop> {
-        self.count(1, span)?;
+    ) -> Result<(), LimitReached> {
+        self.count_values(1, span)?;
         let mark = self.marks.add(span, style);
         if anchor > 0 {
-            let anchored = Anchored {
+            let anchored = AnchoredValue {
                 value: value.clone(),
                 mark,
                 count: 1,
             };
             self.anchors.insert(anchor, anchored);
         }
-        // With an anchor, a key can come this way too: then the mark serves its aliases alone.
-        self.hang(mark);
-        self.put(value, mark, span);
+        // An anchored key also arrives here; its mark is then used only by its aliases.
+        self.attach_to_parent(mark);
+        self.add_value(value, mark, span);
         Ok(())
     }
 
-    /// Adds a value that was written elsewhere.
-    pub(super) fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
+    /// Adds the value that an alias refers to.
+    pub(super) fn alias(&mut self, anchor: usize, span: SourceRange) -> Result<(), LimitReached> {
         let Some(anchored) = self.anchors.get(&anchor).cloned() else {
-            self.flaw(
-                Code::Syntax,
+            self.report(
+                FlawCode::Syntax,
                 span,
-                "an alias inside the value it stands for".to_owned(),
+                "an alias refers to the value that contains it".to_owned(),
                 "write the value out",
             );
-            return Err(Stop);
+            return Err(LimitReached);
         };
-        self.count(anchored.count, span)?;
-        self.hang(anchored.mark);
-        self.put(anchored.value, anchored.mark, span);
+        self.count_values(anchored.count, span)?;
+        self.attach_to_parent(anchored.mark);
+        self.add_value(anchored.value, anchored.mark, span);
         Ok(())
     }
 
-    /// Sets the key whose value comes next.
-    pub(super) fn key(&mut self, name: Str, span: Span, may_merge: bool) {
+    /// Sets the key for the next value.
+    pub(super) fn key(&mut self, name: Str, span: SourceRange, may_merge: bool) {
         let next = if may_merge && name == "<<" {
-            Key::Merge(span)
+            PendingKey::Merge(span)
         } else if let Some(line) = self.line_of(&name) {
-            self.flaw(
-                Code::Duplicate,
+            self.report(
+                FlawCode::Duplicate,
                 span,
                 format!(
                     "the key `{}` is set twice, first in line {line}",
-                    shown(&name)
+                    display_name(&name)
                 ),
-                "remove one of them, or give one another name",
+                "remove or rename one of them",
             );
-            Key::Refused
+            PendingKey::Rejected
         } else {
-            Key::Set(name, span)
+            PendingKey::Set(name, span)
         };
         self.set_key(next);
     }
 
-    /// The line of a key that the innermost object already has.
+    /// The line of an existing key of the innermost object.
     fn line_of(&self, name: &str) -> Option<u32> {
         let frame = self.frames.last()?;
-        let Contents::Object { map, .. } = &frame.contents else {
+        let ContainerContents::Object { map, .. } = &frame.contents else {
             return None;
         };
-        // The map finds by hash; the list is only scanned when there is something to complain of.
+        // Look the key up by hash first; scan the list only for a duplicate.
         map.get(name)?;
         let mut parts = self.marks.get(frame.mark).parts.iter();
         parts
@@ -267,9 +278,9 @@ impl<'f> Builder<'f> {
             .map(|part| part.key_span.start.line)
     }
 
-    fn set_key(&mut self, next: Key) {
-        if let Some(Frame {
-            contents: Contents::Object { key, .. },
+    fn set_key(&mut self, next: PendingKey) {
+        if let Some(OpenContainer {
+            contents: ContainerContents::Object { key, .. },
             ..
         }) = self.frames.last_mut()
         {
@@ -277,32 +288,32 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// Refuses a key that is not text.
-    pub(super) fn bad_key(&mut self, span: Span, found: &str) {
-        self.flaw(
-            Code::WrongType,
+    /// Rejects a key that is not a string.
+    pub(super) fn reject_key(&mut self, span: SourceRange, found: &str) {
+        self.report(
+            FlawCode::WrongType,
             span,
             format!("a key must be text, not {found}"),
-            "put it into quotes",
+            "quote it",
         );
-        self.set_key(Key::Refused);
+        self.set_key(PendingKey::Rejected);
     }
 
-    /// Marks a value as the next part of the innermost list or object: a list or an object as soon
-    /// as it begins, since the way to it is needed for flaws inside it.
-    fn hang(&mut self, mark: u32) {
+    /// Attaches a value to the innermost list or object. Lists and objects are attached when they open,
+    /// because flaws inside them need the pointer.
+    fn attach_to_parent(&mut self, mark: u32) {
         let Some(frame) = self.frames.last() else {
             return;
         };
         let (key, key_span) = match &frame.contents {
-            Contents::List(_) => (Str::default(), Span::default()),
-            Contents::Object {
-                key: Key::Set(name, span),
+            ContainerContents::List(_) => (Str::default(), SourceRange::default()),
+            ContainerContents::Object {
+                key: PendingKey::Set(name, span),
                 ..
             } => (name.clone(), *span),
-            Contents::Object { .. } => return,
+            ContainerContents::Object { .. } => return,
         };
-        let part = Part {
+        let part = SpanPart {
             key,
             key_span,
             mark,
@@ -310,29 +321,29 @@ impl<'f> Builder<'f> {
         self.marks.attach(frame.mark, part);
     }
 
-    /// Puts a finished value where it belongs.
-    fn put(&mut self, value: Value, mark: u32, span: Span) {
+    /// Adds a finished value to its parent.
+    fn add_value(&mut self, value: Value, mark: u32, span: SourceRange) {
         let Some(frame) = self.frames.last_mut() else {
             self.root = Some((value, mark));
             return;
         };
         let (map, key, merged) = match &mut frame.contents {
-            Contents::List(items) => return items.push(value),
-            Contents::Object { map, key, merged } => (map, key, merged),
+            ContainerContents::List(items) => return items.push(value),
+            ContainerContents::Object { map, key, merged } => (map, key, merged),
         };
-        match std::mem::replace(key, Key::Awaited) {
-            Key::Set(name, _) => {
+        match std::mem::replace(key, PendingKey::Awaited) {
+            PendingKey::Set(name, _) => {
                 map.insert(name, value);
             }
-            Key::Refused => {}
-            Key::Awaited => match value {
+            PendingKey::Rejected => {}
+            PendingKey::Awaited => match value {
                 Value::String(name) => self.key(name, span, false),
-                other => self.bad_key(span, other.kind()),
+                other => self.reject_key(span, other.kind()),
             },
-            Key::Merge(at) => match mergeable(&value, mark, &self.marks) {
+            PendingKey::Merge(at) => match merge_sources(&value, mark, &self.marks) {
                 Some(more) => merged.extend(more),
-                None => self.flaw(
-                    Code::WrongType,
+                None => self.report(
+                    FlawCode::WrongType,
                     at,
                     format!(
                         "`<<` takes an object or a list of them, not {}",
@@ -345,42 +356,44 @@ impl<'f> Builder<'f> {
     }
 }
 
-/// Builds a document out of a value that is there already.
-pub(super) fn of_value(value: &Value, flaws: &mut Flaws) -> Option<Built> {
-    let mut builder = Builder::new(flaws);
-    match add(&mut builder, value) {
+/// Builds a document from an existing value.
+pub(super) fn build_from_value(value: &Value, flaws: &mut FlawCollector) -> Option<BuiltTree> {
+    let mut builder = TreeBuilder::new(flaws);
+    match add_unspanned(&mut builder, value) {
         Ok(()) => builder.finish(),
-        Err(Stop) => None,
+        Err(LimitReached) => None,
     }
 }
 
-/// Adds a value. Its depth is bounded by the builder before it is followed.
-fn add(builder: &mut Builder<'_>, value: &Value) -> Result<(), Stop> {
-    let nowhere = Span::default();
+/// Adds a value. The builder checks the depth before the recursion.
+fn add_unspanned(builder: &mut TreeBuilder<'_>, value: &Value) -> Result<(), LimitReached> {
+    let nowhere = SourceRange::default();
     match value {
         Value::Array(items) => {
-            builder.open(Style::Sequence, nowhere, 0)?;
-            items.iter().try_for_each(|item| add(builder, item))?;
+            builder.open(YamlStyle::Sequence, nowhere, 0)?;
+            items
+                .iter()
+                .try_for_each(|item| add_unspanned(builder, item))?;
             builder.close(nowhere);
             Ok(())
         }
         Value::Object(map) => {
-            builder.open(Style::Mapping, nowhere, 0)?;
+            builder.open(YamlStyle::Mapping, nowhere, 0)?;
             for (key, value) in map.iter() {
                 builder.key(key.clone(), nowhere, false);
-                add(builder, value)?;
+                add_unspanned(builder, value)?;
             }
             builder.close(nowhere);
             Ok(())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            builder.scalar(value.clone(), Style::Double, nowhere, 0)
+            builder.scalar(value.clone(), YamlStyle::Double, nowhere, 0)
         }
     }
 }
 
-/// The objects that the value of `<<` brings in, the first one winning.
-fn mergeable(value: &Value, mark: u32, marks: &Marks) -> Option<Vec<(Value, u32)>> {
+/// The objects merged by `<<`; the first one wins.
+fn merge_sources(value: &Value, mark: u32, marks: &SpanTree) -> Option<Vec<(Value, u32)>> {
     match value {
         Value::Object(_) => Some(vec![(value.clone(), mark)]),
         Value::Array(items) => items

@@ -1,46 +1,46 @@
-//! JSON text into a document. YAML reads most JSON, but not its tabs and surrogate escapes.
+//! Parses JSON into a document. YAML reads most JSON, but not its tabs and surrogate escapes.
 
-use super::build::{Builder, Built, Stop};
-use super::marks::{Span, Spot, Style};
-use crate::flaw::Code;
-use crate::formats::Flaws;
+use super::build::{BuiltTree, LimitReached, TreeBuilder};
+use super::spans::{SourcePosition, SourceRange, YamlStyle};
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
 use tramline_expr::Value;
 
-/// Reads the text if it is JSON. What is not JSON is left for YAML to read, or to complain of.
-pub(super) fn read(text: &str, flaws: &mut Flaws) -> Option<Built> {
+/// Parses the text if it is JSON; otherwise it is left to the YAML parser.
+pub(super) fn read(text: &str, flaws: &mut FlawCollector) -> Option<BuiltTree> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
-    // Syntax first and in one place: what follows may then take every character on trust.
+    // Validate the syntax first; the code below relies on it.
     serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
-    let mut reader = Reader {
+    let mut reader = JsonReader {
         text,
         byte: 0,
-        at: Spot {
+        at: SourcePosition {
             index: 0,
             line: 1,
             column: 1,
         },
-        builder: Builder::new(flaws),
+        builder: TreeBuilder::new(flaws),
     };
-    match reader.document() {
-        Ok(()) | Err(Stop) => reader.builder.finish(),
+    match reader.read_document() {
+        Ok(()) | Err(LimitReached) => reader.builder.finish(),
     }
 }
 
-struct Reader<'t, 'f> {
+struct JsonReader<'t, 'f> {
     text: &'t str,
     byte: usize,
-    at: Spot,
-    builder: Builder<'f>,
+    at: SourcePosition,
+    builder: TreeBuilder<'f>,
 }
 
-impl Reader<'_, '_> {
+impl JsonReader<'_, '_> {
     fn peek(&self) -> Option<char> {
         self.text[self.byte..].chars().next()
     }
 
-    fn step(&mut self) -> Option<char> {
+    fn advance(&mut self) -> Option<char> {
         let c = self.peek()?;
         self.byte += c.len_utf8();
         self.at.index += 1;
@@ -53,94 +53,94 @@ impl Reader<'_, '_> {
         Some(c)
     }
 
-    fn document(&mut self) -> Result<(), Stop> {
+    fn read_document(&mut self) -> Result<(), LimitReached> {
         while let Some(c) = self.peek() {
             let start = self.at;
             match c {
                 '{' | '[' => {
-                    self.step();
+                    self.advance();
                     let style = if c == '{' {
-                        Style::Mapping
+                        YamlStyle::Mapping
                     } else {
-                        Style::Sequence
+                        YamlStyle::Sequence
                     };
-                    self.builder.open(style, self.from(start), 0)?;
+                    self.builder.open(style, self.span_from(start), 0)?;
                 }
                 '}' | ']' => {
-                    self.step();
-                    let span = self.from(start);
+                    self.advance();
+                    let span = self.span_from(start);
                     self.builder.close(span);
                 }
                 ',' | ':' | ' ' | '\t' | '\r' | '\n' => {
-                    self.step();
+                    self.advance();
                 }
-                '"' => self.text_value(start)?,
-                _ => self.word(start)?,
+                '"' => self.read_string(start)?,
+                _ => self.read_literal(start)?,
             }
         }
         Ok(())
     }
 
-    fn from(&self, start: Spot) -> Span {
-        Span {
+    fn span_from(&self, start: SourcePosition) -> SourceRange {
+        SourceRange {
             start,
             end: self.at,
         }
     }
 
-    fn text_value(&mut self, start: Spot) -> Result<(), Stop> {
+    fn read_string(&mut self, start: SourcePosition) -> Result<(), LimitReached> {
         let first = self.byte;
-        self.step();
-        while let Some(c) = self.step() {
+        self.advance();
+        while let Some(c) = self.advance() {
             match c {
                 '\\' => {
-                    self.step();
+                    self.advance();
                 }
                 '"' => break,
                 _ => {}
             }
         }
-        let span = self.from(start);
-        let value = self.parsed(first, span);
+        let span = self.span_from(start);
+        let value = self.parse_scalar(first, span);
         match value {
             Value::String(name) if self.builder.awaits_key() => {
                 self.builder.key(name, span, false);
                 Ok(())
             }
-            value => self.builder.scalar(value, Style::Double, span, 0),
+            value => self.builder.scalar(value, YamlStyle::Double, span, 0),
         }
     }
 
-    /// The text or number that was just passed over.
-    fn parsed(&mut self, first: usize, span: Span) -> Value {
+    /// The scalar that was just scanned.
+    fn parse_scalar(&mut self, first: usize, span: SourceRange) -> Value {
         Value::from_json(&self.text[first..self.byte]).unwrap_or_else(|error| {
-            // The column inside this one value would only mislead.
+            // Drop the column: it is relative to this value and would mislead.
             let why = error.to_string();
             let why = why.split(" at line").next().unwrap_or_default();
-            let message = format!("JSON cannot hold this: {why}");
-            self.builder.flaw(
-                Code::WrongType,
+            let message = format!("invalid JSON value: {why}");
+            self.builder.report(
+                FlawCode::WrongType,
                 span,
                 message,
-                "mend the escape or the number",
+                "fix the escape or the number",
             );
             Value::Null
         })
     }
 
-    fn word(&mut self, start: Spot) -> Result<(), Stop> {
+    fn read_literal(&mut self, start: SourcePosition) -> Result<(), LimitReached> {
         let first = self.byte;
         while self
             .peek()
             .is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
         {
-            self.step();
+            self.advance();
         }
         if first == self.byte {
-            self.step();
+            self.advance();
         }
-        let span = self.from(start);
-        let value = self.parsed(first, span);
-        self.builder.scalar(value, Style::Plain, span, 0)
+        let span = self.span_from(start);
+        let value = self.parse_scalar(first, span);
+        self.builder.scalar(value, YamlStyle::Plain, span, 0)
     }
 }

@@ -1,4 +1,4 @@
-//! What a document's text may be, and what is said when it is not that.
+//! Parsing of valid and invalid document text.
 
 use super::*;
 use tramline_expr::Value;
@@ -11,12 +11,12 @@ fn json(text: &str) -> Value {
         .clone()
 }
 
-/// A code and its line and column.
-type Found = (Code, usize, usize);
+/// Error code, line and column.
+type ReportedFlaw = (FlawCode, usize, usize);
 
-fn first(bytes: &[u8]) -> Found {
+fn first(bytes: &[u8]) -> ReportedFlaw {
     let flaws = read(bytes).map(|_| ()).unwrap_err();
-    (flaws[0].code, flaws[0].place.line, flaws[0].place.column)
+    (flaws[0].code, flaws[0].span.line, flaws[0].span.column)
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn yaml_becomes_the_value_json_would_have() {
 #[test]
 fn places_are_kept_for_every_part() {
     let tree = read("a:\n  - b: é\n    c: x\n".as_bytes()).unwrap();
-    let at = tree.root().find("/a/0/c").place();
+    let at = tree.root().at_pointer("/a/0/c").source_span();
     assert_eq!((at.line, at.column, at.end_column), (3, 8, 9));
     assert_eq!(at.pointer, "/a/0/c");
     let tree = read(b"{\"a~/\": {\"b\": [1, \"x\"]}}").unwrap();
-    let at = tree.root().find("/a~0~1/b/1").place();
+    let at = tree.root().at_pointer("/a~0~1/b/1").source_span();
     assert_eq!(
         (at.line, at.column, at.pointer.as_str()),
         (1, 19, "/a~0~1/b/1")
@@ -68,23 +68,23 @@ fn places_are_kept_for_every_part() {
 
 #[test]
 fn what_cannot_be_read_says_where() {
-    let cases: [(&[u8], Found); 16] = [
-        (b"", (Code::Unreadable, 1, 1)),
-        (b"# only this\n", (Code::Unreadable, 1, 1)),
-        (b"a: 1\nb: \xff\n", (Code::Unreadable, 2, 4)),
-        (b"\xff\xfea\0", (Code::Unreadable, 1, 1)),
-        (b"a: 1\nb: \0\n", (Code::Unreadable, 2, 4)),
-        (b"a:\n\tb: 1\n", (Code::Syntax, 2, 2)),
-        (b"a: 1\na: 2\n", (Code::Duplicate, 2, 1)),
-        (b"{\"a\": 1,\n \"a\": 2}", (Code::Duplicate, 2, 2)),
-        (b"1: x\n", (Code::WrongType, 1, 1)),
-        (b"? [a]\n: x\n", (Code::WrongType, 1, 3)),
-        (b"a: .inf\n", (Code::WrongType, 1, 4)),
-        (b"a: !thing x\n", (Code::WrongType, 1, 4)),
-        (b"a: !!int x\n", (Code::WrongType, 1, 4)),
-        (b"a: 1\n---\nb: 1\n", (Code::TooMany, 2, 1)),
-        (b"a: &x [*x]\n", (Code::Syntax, 1, 8)),
-        (b"{\"a\": 1e999}", (Code::WrongType, 1, 7)),
+    let cases: [(&[u8], ReportedFlaw); 16] = [
+        (b"", (FlawCode::Unreadable, 1, 1)),
+        (b"# only this\n", (FlawCode::Unreadable, 1, 1)),
+        (b"a: 1\nb: \xff\n", (FlawCode::Unreadable, 2, 4)),
+        (b"\xff\xfea\0", (FlawCode::Unreadable, 1, 1)),
+        (b"a: 1\nb: \0\n", (FlawCode::Unreadable, 2, 4)),
+        (b"a:\n\tb: 1\n", (FlawCode::Syntax, 2, 2)),
+        (b"a: 1\na: 2\n", (FlawCode::Duplicate, 2, 1)),
+        (b"{\"a\": 1,\n \"a\": 2}", (FlawCode::Duplicate, 2, 2)),
+        (b"1: x\n", (FlawCode::WrongType, 1, 1)),
+        (b"? [a]\n: x\n", (FlawCode::WrongType, 1, 3)),
+        (b"a: .inf\n", (FlawCode::WrongType, 1, 4)),
+        (b"a: !thing x\n", (FlawCode::WrongType, 1, 4)),
+        (b"a: !!int x\n", (FlawCode::WrongType, 1, 4)),
+        (b"a: 1\n---\nb: 1\n", (FlawCode::TooMany, 2, 1)),
+        (b"a: &x [*x]\n", (FlawCode::Syntax, 1, 8)),
+        (b"{\"a\": 1e999}", (FlawCode::WrongType, 1, 7)),
     ];
     for (bytes, wanted) in cases {
         assert_eq!(first(bytes), wanted, "{:?}", String::from_utf8_lossy(bytes));
@@ -94,34 +94,37 @@ fn what_cannot_be_read_says_where() {
 #[test]
 fn size_depth_and_aliases_are_bounded() {
     let huge = vec![b' '; BYTES_MAX + 1];
-    assert_eq!(first(&huge), (Code::Unreadable, 1, 1));
+    assert_eq!(first(&huge), (FlawCode::Unreadable, 1, 1));
     let deep = "[".repeat(5_000);
-    assert_eq!(first(deep.as_bytes()).0, Code::Unreadable);
+    assert_eq!(first(deep.as_bytes()).0, FlawCode::Unreadable);
     let deep = "[".repeat(100) + &"]".repeat(100);
-    assert_eq!(first(deep.as_bytes()), (Code::Unreadable, 1, DEPTH_MAX + 1));
+    assert_eq!(
+        first(deep.as_bytes()),
+        (FlawCode::Unreadable, 1, DEPTH_MAX + 1)
+    );
     let many = format!("[{}]", "1,".repeat(VALUES_MAX + 1).trim_end_matches(','));
-    assert_eq!(first(many.as_bytes()).0, Code::TooMany);
+    assert_eq!(first(many.as_bytes()).0, FlawCode::TooMany);
     let mut laughs = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..20 {
         let below = format!("*a{}, ", level - 1).repeat(10);
         laughs += &format!("a{level}: &a{level} [{below}]\n");
     }
-    assert_eq!(first(laughs.as_bytes()), (Code::TooMany, 6, 10));
+    assert_eq!(first(laughs.as_bytes()), (FlawCode::TooMany, 6, 10));
 }
 
 #[test]
-fn many_flaws_are_told_at_once_and_in_order() {
+fn many_flaws_are_reported_at_once_and_in_order() {
     let flaws = read(b"b: .nan\na: 1\na: 2\n2: x\n")
         .map(|_| ())
         .unwrap_err();
     let found: Vec<_> = flaws
         .iter()
-        .map(|flaw| (flaw.place.line, flaw.code))
+        .map(|flaw| (flaw.span.line, flaw.code))
         .collect();
     let wanted = [
-        (1, Code::WrongType),
-        (3, Code::Duplicate),
-        (4, Code::WrongType),
+        (1, FlawCode::WrongType),
+        (3, FlawCode::Duplicate),
+        (4, FlawCode::WrongType),
     ];
     assert_eq!(found, wanted);
 }

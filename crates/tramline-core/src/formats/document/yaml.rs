@@ -1,23 +1,23 @@
-//! YAML text into a document, from the parser's events.
+//! Parses YAML into a document, from the parser's events.
 
-use super::build::{Builder, Built, Stop};
-use super::marks::{Span, Spot, Style, place};
-use super::{DEPTH_MAX, plain, point};
-use crate::flaw::Code;
-use crate::formats::Flaws;
-use crate::text::shown;
+use super::build::{BuiltTree, LimitReached, TreeBuilder};
+use super::spans::{SourcePosition, SourceRange, YamlStyle, place};
+use super::{DEPTH_MAX, char_span, core_schema};
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
+use crate::text::display_name;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
 use tramline_expr::Value;
 
-/// Reads one YAML document; what is wrong with it is among the flaws.
-pub(super) fn read(text: &str, flaws: &mut Flaws) -> Option<Built> {
+/// Parses one YAML document and records its flaws.
+pub(super) fn read(text: &str, flaws: &mut FlawCollector) -> Option<BuiltTree> {
     let built = parse(text, flaws)?;
     match &built {
         (Value::Null, ..) => {
             flaws.add(
-                Code::Unreadable,
-                point(text, 0),
-                "there is nothing in the document",
+                FlawCode::Unreadable,
+                char_span(text, 0),
+                "the document is empty",
                 "write a document with `server` and `tools`",
             );
             None
@@ -26,38 +26,42 @@ pub(super) fn read(text: &str, flaws: &mut Flaws) -> Option<Built> {
     }
 }
 
-/// Reads YAML that may hold nothing at all.
-pub(super) fn parse(text: &str, flaws: &mut Flaws) -> Option<Built> {
-    let mut builder = Builder::new(flaws);
+/// Parses YAML that may be empty.
+pub(super) fn parse(text: &str, flaws: &mut FlawCollector) -> Option<BuiltTree> {
+    let mut builder = TreeBuilder::new(flaws);
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let (event, span) = match event {
             Ok((event, span)) => (event, span_of(span)),
             Err(error) => {
-                syntax(&error, text, builder.flaws);
+                report_syntax_error(&error, text, builder.flaws);
                 return None;
             }
         };
         if matches!(event, Event::DocumentStart(_)) {
             documents += 1;
             if documents > 1 {
-                builder.flaw(
-                    Code::TooMany,
+                builder.report(
+                    FlawCode::TooMany,
                     span,
-                    "a second document begins here".to_owned(),
+                    "a second YAML document starts here".to_owned(),
                     "keep one document in a file: remove the `---`, or split the file",
                 );
                 return None;
             }
         }
-        if take(&mut builder, event, span).is_err() {
+        if handle_event(&mut builder, event, span).is_err() {
             return None;
         }
     }
     Some(builder.finish().unwrap_or_default())
 }
 
-fn take(builder: &mut Builder<'_>, event: Event<'_>, span: Span) -> Result<(), Stop> {
+fn handle_event(
+    builder: &mut TreeBuilder<'_>,
+    event: Event<'_>,
+    span: SourceRange,
+) -> Result<(), LimitReached> {
     match event {
         Event::Nothing
         | Event::StreamStart
@@ -67,11 +71,11 @@ fn take(builder: &mut Builder<'_>, event: Event<'_>, span: Span) -> Result<(), S
         Event::Alias(anchor) => builder.alias(anchor, span),
         Event::SequenceStart(anchor, tag) => {
             container_tag(builder, tag.as_deref(), "seq", span);
-            builder.open(Style::Sequence, span, anchor)
+            builder.open(YamlStyle::Sequence, span, anchor)
         }
         Event::MappingStart(anchor, tag) => {
             container_tag(builder, tag.as_deref(), "map", span);
-            builder.open(Style::Mapping, span, anchor)
+            builder.open(YamlStyle::Mapping, span, anchor)
         }
         Event::SequenceEnd | Event::MappingEnd => {
             builder.close(span);
@@ -81,13 +85,13 @@ fn take(builder: &mut Builder<'_>, event: Event<'_>, span: Span) -> Result<(), S
             let style = style_of(style);
             let value = scalar(builder, &text, style, tag.as_deref(), span);
             if builder.awaits_key() && anchor == 0 {
-                let may_merge = style == Style::Plain && tag.is_none();
+                let may_merge = style == YamlStyle::Plain && tag.is_none();
                 key(builder, value, span, may_merge);
                 return Ok(());
             }
             let mut span = span;
-            if text.is_empty() && style == Style::Plain {
-                // Nothing was written; the parser then gives what comes after it.
+            if text.is_empty() && style == YamlStyle::Plain {
+                // An empty scalar: the parser reports the span of what follows it.
                 span.end = span.start;
             }
             builder.scalar(value, style, span, anchor)
@@ -95,22 +99,22 @@ fn take(builder: &mut Builder<'_>, event: Event<'_>, span: Span) -> Result<(), S
     }
 }
 
-fn key(builder: &mut Builder<'_>, value: Value, span: Span, may_merge: bool) {
+fn key(builder: &mut TreeBuilder<'_>, value: Value, span: SourceRange, may_merge: bool) {
     match value {
         Value::String(name) => builder.key(name, span, may_merge),
-        other => builder.bad_key(span, other.kind()),
+        other => builder.reject_key(span, other.kind()),
     }
 }
 
 fn scalar(
-    builder: &mut Builder<'_>,
+    builder: &mut TreeBuilder<'_>,
     text: &str,
-    style: Style,
+    style: YamlStyle,
     tag: Option<&Tag>,
-    span: Span,
+    span: SourceRange,
 ) -> Value {
     let wanted = match tag {
-        None if style == Style::Plain => None,
+        None if style == YamlStyle::Plain => None,
         None => return text.into(),
         Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => return text.into(),
         Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => return text.into(),
@@ -122,26 +126,26 @@ fn scalar(
             return text.into();
         }
     };
-    let Ok(value) = plain::resolve(text) else {
-        let message = format!("`{}` is a number that JSON cannot hold", shown(text));
-        let hint = "put it into quotes if it is text";
-        builder.flaw(Code::WrongType, span, message, hint);
+    let Ok(value) = core_schema::resolve(text) else {
+        let message = format!("JSON cannot represent the number `{}`", display_name(text));
+        let hint = "quote it if it is text";
+        builder.report(FlawCode::WrongType, span, message, hint);
         return Value::Null;
     };
     if let Some(wanted) = wanted
-        && !fits(&value, wanted)
+        && !matches_tag(&value, wanted)
     {
-        let message = format!("`!!{wanted}` does not fit what follows it");
-        let hint = "remove the tag, or mend the value";
-        builder.flaw(Code::WrongType, span, message, hint);
+        let message = format!("the value does not match its tag `!!{wanted}`");
+        let hint = "remove the tag or fix the value";
+        builder.report(FlawCode::WrongType, span, message, hint);
     }
     value
 }
 
-/// The tags that say what a text without quotes means.
+/// The core-schema tags for unquoted scalars.
 const SCALAR_TAGS: [&str; 4] = ["int", "float", "bool", "null"];
 
-fn fits(value: &Value, tag: &str) -> bool {
+fn matches_tag(value: &Value, tag: &str) -> bool {
     match value {
         Value::Number(number) => tag == "float" || (tag == "int" && number.as_f64().fract() == 0.0),
         Value::Bool(_) => tag == "bool",
@@ -150,7 +154,12 @@ fn fits(value: &Value, tag: &str) -> bool {
     }
 }
 
-fn container_tag(builder: &mut Builder<'_>, tag: Option<&Tag>, fitting: &str, span: Span) {
+fn container_tag(
+    builder: &mut TreeBuilder<'_>,
+    tag: Option<&Tag>,
+    fitting: &str,
+    span: SourceRange,
+) {
     match tag {
         Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == fitting) => {
             unknown_tag(builder, tag, span);
@@ -159,105 +168,102 @@ fn container_tag(builder: &mut Builder<'_>, tag: Option<&Tag>, fitting: &str, sp
     }
 }
 
-fn unknown_tag(builder: &mut Builder<'_>, tag: &Tag, span: Span) {
+fn unknown_tag(builder: &mut TreeBuilder<'_>, tag: &Tag, span: SourceRange) {
     let name = if tag.is_yaml_core_schema() {
         format!("!!{}", tag.suffix)
     } else {
         format!("{}{}", tag.handle, tag.suffix)
     };
-    builder.flaw(
-        Code::WrongType,
+    builder.report(
+        FlawCode::WrongType,
         span,
-        format!("the tag `{}` means nothing here", shown(&name)),
-        "remove it: values are those that JSON has",
+        format!("the tag `{}` is not supported", display_name(&name)),
+        "remove it: only JSON values are supported",
     );
 }
 
-/// What the parser could not read.
-fn syntax(error: &ScanError, text: &str, flaws: &mut Flaws) {
-    let start = spot_of(*error.marker());
-    let end = Spot {
+/// Records a syntax error reported by the parser.
+fn report_syntax_error(error: &ScanError, text: &str, flaws: &mut FlawCollector) {
+    let start = position_of(*error.marker());
+    let end = SourcePosition {
         index: start.index + 1,
         line: start.line,
         column: start.column + 1,
     };
-    let place = place(Span { start, end }, String::new());
+    let place = place(SourceRange { start, end }, String::new());
     let info = error.info();
     if info.contains("recursion limit") {
-        // The parser looks ahead, so its own bound may come before ours.
-        let message = format!("nested deeper than the {DEPTH_MAX} levels allowed");
-        let hint = "flatten it: no workflow needs so many levels";
-        return flaws.add(Code::Unreadable, place, message, hint);
+        // The parser looks ahead, so its recursion limit may be reached before ours.
+        let message = format!("nested deeper than {DEPTH_MAX} levels");
+        let hint = "flatten it";
+        return flaws.add(FlawCode::Unreadable, place, message, hint);
     }
     let line = text.lines().nth(place.line.saturating_sub(1));
-    let hint = hint(info, line.unwrap_or_default());
+    let hint = syntax_hint(info, line.unwrap_or_default());
     flaws.add(
-        Code::Syntax,
+        FlawCode::Syntax,
         place,
-        format!("this is not YAML: {info}"),
+        format!("invalid YAML: {info}"),
         hint,
     );
 }
 
-/// What to do about the slips that people make most, by the parser's words.
-fn hint(info: &str, line: &str) -> &'static str {
+/// A hint for the most common mistakes, matched on the parser's message.
+fn syntax_hint(info: &str, line: &str) -> &'static str {
     let indentation = &line[..line.len() - line.trim_start().len()];
     if indentation.contains('\t') {
-        return "indent with spaces, never with tabs";
+        return "indent with spaces, not tabs";
     }
     const HINTS: [(&str, &str); 10] = [
-        ("tab", "indent with spaces, never with tabs"),
+        ("tab", "indent with spaces, not tabs"),
         (
             "mapping values are not allowed",
-            "put text that holds `: ` into quotes, or check the indentation",
+            "quote text that contains `: `, or check the indentation",
         ),
         (
             "unknown anchor",
-            "define it before with `&name`, or put text that starts with `*` into quotes",
+            "define it first with `&name`, or quote text that starts with `*`",
         ),
         ("quoted scalar", "close the quotes"),
-        (
-            "unexpected character",
-            "put text that starts with it into quotes",
-        ),
+        ("unexpected character", "quote text that starts with it"),
         (
             "expected key",
-            "check the indentation: items of one list or object begin in one column",
+            "check the indentation: items of a list or object start in the same column",
         ),
         (
             "block collection",
-            "check the indentation: items of one list or object begin in one column",
+            "check the indentation: items of a list or object start in the same column",
         ),
         ("flow", "check that brackets, braces and commas match"),
         ("bracket", "check that brackets, braces and commas match"),
         ("','", "check that brackets, braces and commas match"),
     ];
     HINTS.iter().find(|(words, _)| info.contains(words)).map_or(
-        "check indentation, quotes and brackets near this place",
+        "check indentation, quotes and brackets near here",
         |(_, hint)| hint,
     )
 }
 
-fn style_of(style: ScalarStyle) -> Style {
+fn style_of(style: ScalarStyle) -> YamlStyle {
     match style {
-        ScalarStyle::Plain => Style::Plain,
-        ScalarStyle::SingleQuoted => Style::Single,
-        ScalarStyle::DoubleQuoted => Style::Double,
-        ScalarStyle::Literal => Style::Literal,
-        ScalarStyle::Folded => Style::Folded,
+        ScalarStyle::Plain => YamlStyle::Plain,
+        ScalarStyle::SingleQuoted => YamlStyle::Single,
+        ScalarStyle::DoubleQuoted => YamlStyle::Double,
+        ScalarStyle::Literal => YamlStyle::Literal,
+        ScalarStyle::Folded => YamlStyle::Folded,
     }
 }
 
-fn span_of(span: saphyr_parser::Span) -> Span {
-    Span {
-        start: spot_of(span.start),
-        end: spot_of(span.end),
+fn span_of(span: saphyr_parser::Span) -> SourceRange {
+    SourceRange {
+        start: position_of(span.start),
+        end: position_of(span.end),
     }
 }
 
-/// The bound on a file's size keeps every count far below 32 bits.
-fn spot_of(marker: Marker) -> Spot {
-    Spot {
+/// The file size limit keeps all values far below `u32::MAX`.
+fn position_of(marker: Marker) -> SourcePosition {
+    SourcePosition {
         index: marker.index() as u32,
         line: marker.line() as u32,
         column: marker.col() as u32 + 1,

@@ -1,32 +1,32 @@
-//! Elementary changes of a value: what an edit comes to before it is written into a text.
+//! Elementary changes of a value, computed before an edit is written into the text.
 
 use tramline_expr::{Map, Str, Value};
 
-/// A step from a value into one of its parts.
+/// A step from a value to one of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ValueStep {
     Key(Str),
-    Place(usize),
+    Index(usize),
 }
 
 /// An elementary change.
 #[derive(Clone, Debug)]
-pub(super) enum Op {
-    /// Puts a value into its place; a field that is not there is added.
-    Set(Vec<Step>, Value),
-    /// Takes a field or an item away.
-    Remove(Vec<Step>),
-    /// Puts an item into a list before the one at this place.
-    Insert(Vec<Step>, usize, Value),
+pub(super) enum ValueOp {
+    /// Sets a value; a missing field is added.
+    Set(Vec<ValueStep>, Value),
+    /// Removes a field or an item.
+    Remove(Vec<ValueStep>),
+    /// Inserts an item into a list before the given index.
+    Insert(Vec<ValueStep>, usize, Value),
 }
 
-impl Op {
-    /// The value with the change made; nothing where it cannot be.
-    pub(super) fn on(&self, value: &Value) -> Option<Value> {
+impl ValueOp {
+    /// Applies the change to a value; `None` if it cannot be applied.
+    pub(super) fn apply_to(&self, value: &Value) -> Option<Value> {
         match self {
-            Self::Set(at, new) => changed(value, at, &|_| Some(Some(new.clone()))),
-            Self::Remove(at) => changed(value, at, &|old| old.map(|_| None)),
-            Self::Insert(at, place, new) => changed(value, at, &|old| {
+            Self::Set(at, new) => change_at(value, at, &|_| Some(Some(new.clone()))),
+            Self::Remove(at) => change_at(value, at, &|old| old.map(|_| None)),
+            Self::Insert(at, place, new) => change_at(value, at, &|old| {
                 let mut items = old?.as_array()?.to_vec();
                 if *place > items.len() {
                     return None;
@@ -38,10 +38,10 @@ impl Op {
     }
 }
 
-/// The value with what stands at a place changed: `None` inside takes it away.
-fn changed(
+/// Changes the part at a path; if the closure returns an inner `None`, the part is removed.
+fn change_at(
     value: &Value,
-    at: &[Step],
+    at: &[ValueStep],
     change: &dyn Fn(Option<&Value>) -> Option<Option<Value>>,
 ) -> Option<Value> {
     let Some((step, rest)) = at.split_first() else {
@@ -49,11 +49,11 @@ fn changed(
     };
     let below = |old: Option<&Value>| match (rest.is_empty(), old) {
         (true, old) => change(old),
-        (false, Some(old)) => changed(old, rest, change).map(Some),
+        (false, Some(old)) => change_at(old, rest, change).map(Some),
         (false, None) => None,
     };
     match (value, step) {
-        (Value::Object(map), Step::Key(key)) => {
+        (Value::Object(map), ValueStep::Key(key)) => {
             let new = below(map.get(key))?;
             let mut made = Map::with_capacity(map.len() + 1);
             for (name, old) in map.iter() {
@@ -68,7 +68,7 @@ fn changed(
             }
             Some(made.into())
         }
-        (Value::Array(items), Step::Place(place)) => {
+        (Value::Array(items), ValueStep::Index(place)) => {
             let new = below(Some(items.get(*place)?))?;
             let mut made = items.to_vec();
             match new {
@@ -81,21 +81,24 @@ fn changed(
     }
 }
 
-/// What stands at a place.
-pub(super) fn find<'v>(value: &'v Value, at: &[Step]) -> Option<&'v Value> {
+/// The value at a path.
+pub(super) fn value_at<'v>(value: &'v Value, at: &[ValueStep]) -> Option<&'v Value> {
     at.iter().try_fold(value, |here, step| match (here, step) {
-        (Value::Object(map), Step::Key(key)) => map.get(key),
-        (Value::Array(items), Step::Place(place)) => items.get(*place),
+        (Value::Object(map), ValueStep::Key(key)) => map.get(key),
+        (Value::Array(items), ValueStep::Index(place)) => items.get(*place),
         _ => None,
     })
 }
 
-/// A place below another.
-pub(super) fn under(at: &[Step], more: impl IntoIterator<Item = Step>) -> Vec<Step> {
+/// A path extended by more steps.
+pub(super) fn extend_path(
+    at: &[ValueStep],
+    more: impl IntoIterator<Item = ValueStep>,
+) -> Vec<ValueStep> {
     at.iter().cloned().chain(more).collect()
 }
 
-/// A field.
-pub(super) fn key(name: &str) -> Step {
-    Step::Key(name.into())
+/// A step to a field.
+pub(super) fn key_step(name: &str) -> ValueStep {
+    ValueStep::Key(name.into())
 }

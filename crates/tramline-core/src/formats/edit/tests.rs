@@ -1,7 +1,7 @@
-//! Edits keep what they do not touch, and an edit with its opposite leaves the text as it was.
+//! Edits preserve what they do not touch; an edit followed by its inverse restores the text.
 
 use super::*;
-use crate::formats::{Elsewhere, Hint};
+use crate::formats::{KnownServers, ReadOptions};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -40,9 +40,9 @@ tools:
         type: exit
 "#;
 
-fn made(text: &str, edits: serde_json::Value) -> Result<Edited, String> {
-    let edits: Vec<Edit> = serde_json::from_value(edits).unwrap();
-    edit(text, None, None, &edits)
+fn made(text: &str, edits: serde_json::Value) -> Result<EditedText, String> {
+    let edits: Vec<GraphEdit> = serde_json::from_value(edits).unwrap();
+    apply_edits(text, None, None, &edits)
 }
 
 fn after(text: &str, edits: serde_json::Value) -> String {
@@ -57,9 +57,9 @@ fn after(text: &str, edits: serde_json::Value) -> String {
 
 /// The edges of the only workflow, sorted.
 fn edges(text: &str) -> Vec<String> {
-    let hint = Hint {
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
+    let hint = ReadOptions {
+        known_servers: KnownServers::Any,
+        ..ReadOptions::default()
     };
     let read = crate::formats::read(text.as_bytes(), hint).unwrap();
     let edges = read.document.workflows[0].workflow.edges.iter();
@@ -84,7 +84,7 @@ fn a_node_is_put_between_two_others() {
 }
 
 #[test]
-fn a_node_goes_and_its_ways_close() {
+fn a_removed_node_is_bypassed() {
     let text = after(TEXT, json!([{"op": "remove_node", "id": "price"}]));
     assert!(
         text.contains("next: way # goes on") && text.contains("# What it costs."),
@@ -124,7 +124,7 @@ fn a_name_is_exchanged_in_edges_and_expressions() {
 }
 
 #[test]
-fn ways_are_drawn_and_rubbed_out() {
+fn edges_are_added_and_removed() {
     let text = after(TEXT, json!([{"op": "connect", "from": "in", "to": "dear"}]));
     assert!(text.contains("next: [price, dear] # goes on"), "{text}");
     let back = after(
@@ -203,16 +203,16 @@ fn several_edits_are_made_one_after_the_other() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told() {
+fn impossible_edits_are_rejected_with_a_reason() {
     let told = |edits: serde_json::Value| made(TEXT, edits).unwrap_err();
     assert_eq!(
         told(json!([{"op": "remove_node", "id": "pric"}])),
         "there is no node `pric`; did you mean `price`?"
     );
     assert!(told(json!([{"op": "rename_node", "id": "in", "to": "out"}])).contains("taken"));
-    assert!(told(json!([{"op": "connect", "from": "way", "to": "in"}])).contains("say a rule"));
+    assert!(told(json!([{"op": "connect", "from": "way", "to": "in"}])).contains("give a rule"));
     assert!(
-        told(json!([{"op": "disconnect", "from": "in", "to": "out"}])).contains("nothing leads")
+        told(json!([{"op": "disconnect", "from": "in", "to": "out"}])).contains("there is no edge")
     );
     let aliased = TEXT
         .replace("next: price #", "next: &p price #")
@@ -244,7 +244,7 @@ fn dags_and_irs_are_edited_too() {
     assert!(text.contains("\"edges\": []"), "{text}");
 }
 
-/// A graph of a chain of nodes, written in one of several ways.
+/// A graph with a chain of nodes, written in one of several styles.
 fn chain(length: usize, flow: &[bool], apart: bool, comments: bool, crlf: bool) -> String {
     let mut text = "server: {name: s, version: '1'}\ntools:\n- name: t\n  description: d\n  inputSchema: {type: object}\n  nodes:\n".to_owned();
     for (at, in_flow) in flow.iter().copied().enumerate().take(length) {
@@ -322,7 +322,7 @@ proptest! {
         };
         let edited = after(&text, there);
         prop_assert_ne!(&edited, &text);
-        let hint = Hint { elsewhere: Elsewhere::Any, ..Hint::default() };
+        let hint = ReadOptions { known_servers: KnownServers::Any, ..ReadOptions::default() };
         prop_assert!(crate::formats::read(edited.as_bytes(), hint).is_ok(), "{}", edited);
         prop_assert_eq!(after(&edited, back), text);
     }
@@ -353,5 +353,5 @@ fn the_steps_of_a_plan_come_and_go_in_their_order() {
     let wanted = plan.replace("\"a\"", "\"first\"");
     assert_eq!(named, wanted.replace("[a]", "[first]"));
     let refused = made(plan, json!([{"op": "connect", "from": "b", "to": "a"}]));
-    assert!(refused.unwrap_err().contains("in its order"));
+    assert!(refused.unwrap_err().contains("in list order"));
 }

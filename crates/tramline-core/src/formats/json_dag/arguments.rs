@@ -1,32 +1,34 @@
-//! The arguments of a task: references to what other tasks gave, expressions, parameters.
+//! The arguments of a task: references to other tasks' outputs, expressions, parameters.
 
-use super::tasks::Ids;
-use crate::flaw::Code;
-use crate::formats::Flaws;
-use crate::formats::document::At;
-use crate::formats::reference::{Path, Piece, Reference, Step, joined, steps};
+use super::tasks::TaskIds;
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
+use crate::formats::document::Spanned;
+use crate::formats::reference::{
+    OutputReference, ReferencePath, ReferenceStep, TextPart, concat_expression, parse_steps,
+};
 use crate::workflow::Template;
 use std::ops::Range;
 use tramline_expr::{Str, Value};
 
-/// What begins a reference.
-pub(super) const SIGN: &str = "$OUTPUT[";
+/// The start of a reference.
+pub(super) const REFERENCE_START: &str = "$OUTPUT[";
 
-/// Past this many flaws the place is that of the whole text: the exact one costs too much.
-const EXACT_MAX: usize = 100;
+/// Flaws after which locations inside a string are no longer computed, to limit the cost.
+const EXACT_LOCATIONS_MAX: usize = 100;
 
-/// Reads arguments, noting what they refer to.
-pub(super) struct Reader<'i, 't, 'f> {
-    ids: &'i Ids<'t>,
-    flaws: &'f mut Flaws,
-    /// The tasks referred to, and where.
-    pub(super) references: Vec<(Str, At<'t>)>,
-    /// The parameters of the run referred to.
+/// Reads arguments and records what they refer to.
+pub(super) struct ArgumentReader<'i, 't, 'f> {
+    ids: &'i TaskIds<'t>,
+    flaws: &'f mut FlawCollector,
+    /// The referenced tasks, with their locations.
+    pub(super) references: Vec<(Str, Spanned<'t>)>,
+    /// The referenced run parameters.
     pub(super) parameters: Vec<Str>,
 }
 
-impl<'i, 't, 'f> Reader<'i, 't, 'f> {
-    pub(super) fn new(ids: &'i Ids<'t>, flaws: &'f mut Flaws) -> Self {
+impl<'i, 't, 'f> ArgumentReader<'i, 't, 'f> {
+    pub(super) fn new(ids: &'i TaskIds<'t>, flaws: &'f mut FlawCollector) -> Self {
         Self {
             ids,
             flaws,
@@ -35,11 +37,11 @@ impl<'i, 't, 'f> Reader<'i, 't, 'f> {
         }
     }
 
-    /// The template that stands at a place.
-    pub(super) fn template(&mut self, at: At<'t>) -> Template {
+    /// The template for a value.
+    pub(super) fn template(&mut self, at: Spanned<'t>) -> Template {
         match at.value {
-            Value::String(text) if text.contains(SIGN) => self.text(text, at),
-            Value::Object(_) => match self.special(at) {
+            Value::String(text) if text.contains(REFERENCE_START) => self.text(text, at),
+            Value::Object(_) => match self.special_object(at) {
                 Some(template) => template,
                 None => {
                     let fields: Vec<_> = at
@@ -66,8 +68,8 @@ impl<'i, 't, 'f> Reader<'i, 't, 'f> {
         }
     }
 
-    /// Objects that are not meant as they stand.
-    fn special(&mut self, at: At<'t>) -> Option<Template> {
+    /// Objects with a special meaning: `expr`, literals, parameters and references.
+    fn special_object(&mut self, at: Spanned<'t>) -> Option<Template> {
         let map = at.value.as_object()?;
         let text = |key: &str| at.value.get(key).and_then(Value::as_str);
         if map.len() == 1
@@ -83,8 +85,13 @@ impl<'i, 't, 'f> Reader<'i, 't, 'f> {
             "parameter" if only(&["type", "name", "parameterName"]) => {
                 let name = text("parameterName").or_else(|| text("name"))?;
                 self.parameters.push(name.into());
-                let path = Path::new(self.ids.entry.clone(), vec![Step::Key(name.into())]);
-                Some(Template::Expr(Reference::sure(path).jsonata().into()))
+                let path = ReferencePath::new(
+                    self.ids.entry.clone(),
+                    vec![ReferenceStep::Key(name.into())],
+                );
+                Some(Template::Expr(
+                    OutputReference::certain(path).jsonata().into(),
+                ))
             }
             "reference" if only(&["type", "expression", "task", "task_id", "taskId", "path"]) => {
                 self.reference(at)
@@ -93,16 +100,16 @@ impl<'i, 't, 'f> Reader<'i, 't, 'f> {
         }
     }
 
-    /// `{type: "reference", …}`: the whole way as one text, or the task and the way from there.
-    fn reference(&mut self, at: At<'t>) -> Option<Template> {
+    /// `{type: "reference", …}`: a whole path in `expression`, or a task and a path from its output.
+    fn reference(&mut self, at: Spanned<'t>) -> Option<Template> {
         let field = |key: &str| at.get(key).filter(|field| field.value.as_str().is_some());
         if let Some(field) = field("expression") {
             let text = field.value.as_str()?;
-            if text.starts_with(SIGN) {
+            if text.starts_with(REFERENCE_START) {
                 return Some(self.text(text, field));
             }
             let end = text.find(['.', '[']).unwrap_or(text.len());
-            return Some(self.referred(field, &text[..end], &text[end..]));
+            return Some(self.reference_to(field, &text[..end], &text[end..]));
         }
         let task = ["task", "task_id", "taskId"].into_iter().find_map(field)?;
         let path = field("path").and_then(|path| path.value.as_str());
@@ -111,61 +118,63 @@ impl<'i, 't, 'f> Reader<'i, 't, 'f> {
             path if path.starts_with(['.', '[']) => path.to_owned(),
             path => format!(".{path}"),
         };
-        Some(self.referred(task, task.value.as_str()?, &path))
+        Some(self.reference_to(task, task.value.as_str()?, &path))
     }
 
-    fn referred(&mut self, at: At<'t>, id: &str, way: &str) -> Template {
-        let (steps, length) = steps(way);
+    fn reference_to(&mut self, at: Spanned<'t>, id: &str, way: &str) -> Template {
+        let (steps, length) = parse_steps(way);
         if length < way.len() {
-            self.bad(at, None);
+            self.report_invalid(at, None);
         } else if self.ids.check(id, at, None, self.flaws) {
             self.references.push((id.into(), at));
         }
-        let path = Path::new(id, steps);
-        Template::Expr(Reference::sure(path).jsonata().into())
+        let path = ReferencePath::new(id, steps);
+        Template::Expr(OutputReference::certain(path).jsonata().into())
     }
 
-    /// A text with references in it. One that is nothing but a reference keeps its type.
-    fn text(&mut self, text: &str, at: At<'t>) -> Template {
+    /// A string with references. A string that is only a reference keeps the type of its value.
+    fn text(&mut self, text: &str, at: Spanned<'t>) -> Template {
         let mut pieces = Vec::new();
         let mut done = 0;
-        while let Some(found) = text[done..].find(SIGN) {
+        while let Some(found) = text[done..].find(REFERENCE_START) {
             let begin = done + found;
-            let inside = begin + SIGN.len();
+            let inside = begin + REFERENCE_START.len();
             let Some(end) = text[inside..].find(']').map(|end| inside + end) else {
-                self.bad(at, Some(begin..text.len()));
+                self.report_invalid(at, Some(begin..text.len()));
                 break;
             };
             let id = text[inside..end].trim().trim_matches(['"', '\'']);
             if self.ids.check(id, at, Some(inside..end), self.flaws) {
                 self.references.push((id.into(), at));
             }
-            let (steps, length) = steps(&text[end + 1..]);
+            let (steps, length) = parse_steps(&text[end + 1..]);
             if begin > done {
-                pieces.push(Piece::Text(text[done..begin].to_owned()));
+                pieces.push(TextPart::Text(text[done..begin].to_owned()));
             }
-            pieces.push(Piece::Reference(Reference::sure(Path::new(id, steps))));
+            pieces.push(TextPart::Reference(OutputReference::certain(
+                ReferencePath::new(id, steps),
+            )));
             done = end + 1 + length;
         }
         if done < text.len() {
-            pieces.push(Piece::Text(text[done..].to_owned()));
+            pieces.push(TextPart::Text(text[done..].to_owned()));
         }
         Template::Expr(match pieces.as_slice() {
-            [Piece::Reference(only)] => only.jsonata().into(),
-            pieces => joined(pieces).into(),
+            [TextPart::Reference(only)] => only.jsonata().into(),
+            pieces => concat_expression(pieces).into(),
         })
     }
 
-    fn bad(&mut self, at: At<'t>, bytes: Option<Range<usize>>) {
-        let few = self.flaws.count() <= EXACT_MAX;
+    fn report_invalid(&mut self, at: Spanned<'t>, bytes: Option<Range<usize>>) {
+        let few = self.flaws.count() <= EXACT_LOCATIONS_MAX;
         let place = match bytes.filter(|_| few) {
-            Some(bytes) => at.inside(&bytes),
-            None => at.place(),
+            Some(bytes) => at.span_inside(&bytes),
+            None => at.source_span(),
         };
         self.flaws.add(
-            Code::BadExpression,
+            FlawCode::BadExpression,
             place,
-            "this reference cannot be read",
+            "invalid reference",
             "write `$OUTPUT[task]`, `$OUTPUT[task].key` or `$OUTPUT[task][0].key`",
         );
     }
@@ -178,7 +187,7 @@ fn is_literal(template: &Template) -> bool {
     }
 }
 
-/// The value of a template that is one.
+/// The value of a literal template.
 fn literal(template: Template) -> Value {
     match template {
         Template::Literal(value) => value,

@@ -1,19 +1,19 @@
-//! Tasks that wait for each other: every such circle is named.
+//! Reports each cycle of task dependencies.
 
-use crate::cycles::closing;
-use crate::flaw::Code;
-use crate::formats::Flaws;
-use crate::formats::sketch::Sketch;
-use crate::text::shown;
+use crate::cycles::closing_edges;
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
+use crate::formats::workflow_builder::WorkflowBuilder;
+use crate::text::display_name;
 use std::collections::HashMap;
 
-/// More circles than this are not told: with these mended, most others are.
-const TOLD_MAX: usize = 20;
-/// Longer circles are cut, in tasks.
-const NAMES_MAX: usize = 8;
+/// Most cycles reported: fixing these usually fixes the others.
+const CYCLES_REPORTED_MAX: usize = 20;
+/// Most tasks named per reported cycle.
+const CYCLE_NAMES_MAX: usize = 8;
 
-/// Adds a flaw for each circle; what else the graph's shape says then tells nothing new.
-pub(super) fn check(sketch: &mut Sketch<'_>, flaws: &mut Flaws) {
+/// Adds a flaw for each cycle; further checks of the graph's shape would only repeat it.
+pub(super) fn check(sketch: &mut WorkflowBuilder<'_>, flaws: &mut FlawCollector) {
     let nodes = &sketch.workflow.nodes;
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(nodes.len());
     for (at, node) in nodes.iter().enumerate() {
@@ -27,23 +27,23 @@ pub(super) fn check(sketch: &mut Sketch<'_>, flaws: &mut Flaws) {
         }
     }
     let mut told = 0;
-    closing(&outs, std::iter::empty(), |edge, circle| {
+    closing_edges(&outs, std::iter::empty(), |edge, circle| {
         told += 1;
-        if told > TOLD_MAX {
+        if told > CYCLES_REPORTED_MAX {
             return;
         }
-        let name = |at: &usize| format!("`{}`", shown(&nodes[*at].id));
-        let mut names: Vec<_> = circle.iter().take(NAMES_MAX).map(name).collect();
-        if circle.len() > NAMES_MAX {
-            names.push(format!("{} more", circle.len() - NAMES_MAX));
+        let name = |at: &usize| format!("`{}`", display_name(&nodes[*at].id));
+        let mut names: Vec<_> = circle.iter().take(CYCLE_NAMES_MAX).map(name).collect();
+        if circle.len() > CYCLE_NAMES_MAX {
+            names.push(format!("{} more", circle.len() - CYCLE_NAMES_MAX));
         }
         names.extend(circle.first().map(name));
         flaws.add(
-            Code::JoinOnCycle,
-            sketch.edges[edge].place(),
-            format!("these wait for each other: {}", names.join(" → ")),
+            FlawCode::JoinOnCycle,
+            sketch.edge_sources[edge].source_span(),
+            format!("these tasks depend on each other: {}", names.join(" → ")),
             "remove one of the dependencies",
         );
     });
-    sketch.broken |= told > 0;
+    sketch.is_incomplete |= told > 0;
 }

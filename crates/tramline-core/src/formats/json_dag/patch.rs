@@ -1,38 +1,42 @@
-//! Tasks that are added to a run: read like any others, beside those that are there.
+//! Reads tasks that are added to a running DAG.
 
-use super::tasks::{Ids, Task};
+use super::tasks::{TaskDraft, TaskIds};
 use super::{cycles, task_list};
-use crate::flaw::{Code, Flaw};
-use crate::formats::sketch::{Sketch, Sources};
-use crate::formats::yaml_graph::Document;
-use crate::formats::{Flaws, Hint, document};
+use crate::flaw::{Flaw, FlawCode};
+use crate::formats::workflow_builder::{NodeSources, WorkflowBuilder};
+use crate::formats::yaml_graph::GraphDocument;
+use crate::formats::{FlawCollector, ReadOptions, document};
 use crate::graph::{Graph, Patch};
 use crate::workflow::{Action, Workflow};
 use tramline_expr::{Str, Value};
 
-/// Tasks to be added, and the document as it is with them.
+/// Tasks to add, and the document including them.
 #[derive(Debug)]
-pub struct Growth {
-    /// What is added.
+pub struct DagExtension {
+    /// The added nodes and edges.
     pub patch: Patch,
-    /// The whole, whose calls are those of the new tasks.
-    pub document: Document,
+    /// The whole document; its call sites are those of the new tasks.
+    pub document: GraphDocument,
 }
 
-/// Reads tasks that are to be added to a graph of tasks. They may depend on and refer to those that
-/// are there. Places are JSON pointers.
-pub fn read_patch(tasks: &Value, graph: &Graph, hint: Hint<'_>) -> Result<Growth, Vec<Flaw>> {
-    let tree = document::of_value(tasks)?;
-    let mut flaws = Flaws::default();
+/// Reads tasks to add to a graph of tasks. They may depend on and refer to existing tasks. Locations are
+/// JSON pointers.
+pub fn read_patch(
+    tasks: &Value,
+    graph: &Graph,
+    hint: ReadOptions<'_>,
+) -> Result<DagExtension, Vec<Flaw>> {
+    let tree = document::from_value(tasks)?;
+    let mut flaws = FlawCollector::new(hint.mistyped_fields);
     let root = tree.root();
     let Some(list) = task_list(root, root, &mut flaws) else {
-        return Err(flaws.sorted());
+        return Err(flaws.into_sorted());
     };
-    let ids = Ids::beside(list, graph);
+    let ids = TaskIds::with_graph(list, graph);
     let read: Vec<_> = list
         .items()
         .enumerate()
-        .map(|(number, at)| Task::read(at, number, &ids, &mut flaws))
+        .map(|(number, at)| TaskDraft::read(at, number, &ids, &mut flaws))
         .collect();
     let is_entry = |action: &Action| matches!(action, Action::Entry);
     let mut nodes = graph.workflow.nodes.iter();
@@ -40,15 +44,15 @@ pub fn read_patch(tasks: &Value, graph: &Graph, hint: Hint<'_>) -> Result<Growth
     let entry: Option<&Str> = entry.map(|node| &node.id);
     if entry.is_none() && read.iter().any(|task| !task.parameters.is_empty()) {
         let message = "the run was started without parameters";
-        let hint = "write the values as they are";
-        flaws.add(Code::Missing, list.place(), message, hint);
+        let hint = "write literal values instead";
+        flaws.add(FlawCode::MissingField, list.source_span(), message, hint);
     }
     let old = Workflow::clone(&graph.workflow);
     let (node_count, edge_count) = (old.nodes.len(), old.edges.len());
-    let mut sketch = Sketch::new(old, root);
-    sketch.sources = vec![Sources::at(root); node_count];
-    sketch.edges = vec![root; edge_count];
-    sketch.broken = read.iter().any(|task| task.broken);
+    let mut sketch = WorkflowBuilder::new(old, root);
+    sketch.sources = vec![NodeSources::at(root); node_count];
+    sketch.edge_sources = vec![root; edge_count];
+    sketch.is_incomplete = read.iter().any(|task| task.is_incomplete);
     for task in read {
         task.add_to(&mut sketch, entry);
     }
@@ -58,6 +62,6 @@ pub fn read_patch(tasks: &Value, graph: &Graph, hint: Hint<'_>) -> Result<Growth
         edges: sketch.workflow.edges[edge_count..].to_vec(),
     };
     let servers = Value::object::<Str>([]);
-    let document = sketch.finish(servers, hint.elsewhere, flaws)?;
-    Ok(Growth { patch, document })
+    let document = sketch.finish(servers, hint.known_servers, flaws)?;
+    Ok(DagExtension { patch, document })
 }

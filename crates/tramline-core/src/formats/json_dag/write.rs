@@ -1,18 +1,21 @@
-//! A workflow written as a DAG of tasks, with what such a document cannot say.
+//! Writes a workflow as a DAG of tasks and lists what a DAG cannot represent.
 
-use super::arguments::SIGN;
-use super::{ENTRY, schema_of};
-use crate::cycles::closing;
-use crate::formats::reference::{Operand, Path, Piece, Reference, Step, pieces_of, reference_of};
-use crate::formats::yaml_graph::write::{bounds, care};
-use crate::formats::{Lost, Written};
-use crate::workflow::{Action, DEFAULT_LABEL, Join, Node, Template, Unhandled, Workflow};
+use super::arguments::REFERENCE_START;
+use super::{ENTRY_NAMES, input_schema_for};
+use crate::cycles::closing_edges;
+use crate::formats::reference::{
+    OutputReference, ReferenceOperand, ReferencePath, ReferenceStep, TextPart, pieces_of,
+    reference_of,
+};
+use crate::formats::yaml_graph::write::{write_limits, write_options};
+use crate::formats::{ConvertedDocument, LossCollector};
+use crate::workflow::{Action, DEFAULT_LABEL, Join, Node, Template, UnhandledFailure, Workflow};
 use std::collections::{HashMap, HashSet};
 use tramline_expr::{Map, Str, Value};
 
 /// Writes a workflow as a DAG.
-pub fn write(servers: &Value, workflow: &Workflow) -> Written {
-    let mut lost = Lost::default();
+pub fn write(servers: &Value, workflow: &Workflow) -> ConvertedDocument {
+    let mut lost = LossCollector::default();
     let mut root = Map::new();
     root.insert("name", workflow.name.clone().into());
     for (key, text) in [
@@ -27,11 +30,11 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
         .nodes
         .iter()
         .find(|node| node.action == Action::Entry);
-    let mut writer = Writer::new(workflow, entry, &mut lost);
+    let mut writer = DagWriter::new(workflow, entry, &mut lost);
     let tasks = writer.tasks();
     if let Some(entry) = entry {
         let taken: HashSet<&str> = workflow.nodes.iter().map(|node| node.id.as_str()).collect();
-        let usual = ENTRY
+        let usual = ENTRY_NAMES
             .iter()
             .find(|name| **name == entry.id || !taken.contains(**name));
         if usual.is_none_or(|name| entry.id != *name) {
@@ -39,10 +42,12 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
         }
     }
     let schema = workflow.input_schema.clone();
-    if let Some(schema) = schema.filter(|schema| entry.is_some() || *schema != schema_of(&[])) {
+    if let Some(schema) =
+        schema.filter(|schema| entry.is_some() || *schema != input_schema_for(&[]))
+    {
         root.insert("inputSchema", schema);
     } else if entry.is_some() {
-        root.insert("inputSchema", schema_of(&[]));
+        root.insert("inputSchema", input_schema_for(&[]));
     }
     if let Some(schema) = &workflow.output_schema {
         if workflow
@@ -50,12 +55,12 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
             .iter()
             .any(|node| node.action == Action::Exit)
         {
-            lost.add("the schema of the result, which is another one here");
+            lost.add("the output schema: the result has a different shape here");
         } else {
             root.insert("outputSchema", schema.clone());
         }
     }
-    if let Some(limits) = bounds(&workflow.limits, &mut lost) {
+    if let Some(limits) = write_limits(&workflow.limits, &mut lost) {
         root.insert("executionLimits", limits);
     }
     if servers.as_object().is_some_and(|map| !map.is_empty()) {
@@ -63,34 +68,34 @@ pub fn write(servers: &Value, workflow: &Workflow) -> Written {
     }
     root.insert("tasks", tasks.into());
     match workflow.unhandled {
-        Unhandled::EndsRun => {
-            lost.add("that a failure ends the run: here it skips only what depends on it");
+        UnhandledFailure::EndsRun => {
+            lost.add("that a failure ends the run: here it skips only its dependents");
         }
-        Unhandled::SkipsDependents => {}
+        UnhandledFailure::SkipsDependents => {}
     }
-    Written {
+    ConvertedDocument {
         text: Value::from(root).to_json_pretty() + "\n",
-        lost: lost.told(),
+        losses: lost.into_losses(),
     }
 }
 
-struct Writer<'a> {
+struct DagWriter<'a> {
     workflow: &'a Workflow,
     entry: Option<&'a Str>,
-    lost: &'a mut Lost,
-    places: HashMap<&'a str, usize>,
-    /// For each node, those that lead to it, in the order of the edges.
-    before: Vec<Vec<usize>>,
+    lost: &'a mut LossCollector,
+    node_indexes: HashMap<&'a str, usize>,
+    /// The predecessors of each node, in edge order.
+    predecessors: Vec<Vec<usize>>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(workflow: &'a Workflow, entry: Option<&'a Node>, lost: &'a mut Lost) -> Self {
+impl<'a> DagWriter<'a> {
+    fn new(workflow: &'a Workflow, entry: Option<&'a Node>, lost: &'a mut LossCollector) -> Self {
         let ids = workflow.nodes.iter().enumerate();
-        let places: HashMap<_, _> = ids.map(|(at, node)| (node.id.as_str(), at)).collect();
+        let node_indexes: HashMap<_, _> = ids.map(|(at, node)| (node.id.as_str(), at)).collect();
         let ends = |edge: &crate::workflow::Edge| {
             Some((
-                *places.get(edge.from.as_str())?,
-                *places.get(edge.to.as_str())?,
+                *node_indexes.get(edge.from.as_str())?,
+                *node_indexes.get(edge.to.as_str())?,
             ))
         };
         let mut outs = vec![Vec::new(); workflow.nodes.len()];
@@ -101,12 +106,12 @@ impl<'a> Writer<'a> {
         }
         let mut closes = HashSet::new();
         let first = entry
-            .and_then(|entry| places.get(entry.id.as_str()))
+            .and_then(|entry| node_indexes.get(entry.id.as_str()))
             .copied();
-        closing(&outs, first.into_iter(), |edge, _| {
+        closing_edges(&outs, first.into_iter(), |edge, _| {
             closes.insert(edge);
         });
-        let mut before = vec![Vec::new(); workflow.nodes.len()];
+        let mut predecessors = vec![Vec::new(); workflow.nodes.len()];
         for (at, edge) in workflow.edges.iter().enumerate() {
             let Some((from, to)) = ends(edge) else {
                 continue;
@@ -115,23 +120,23 @@ impl<'a> Writer<'a> {
             let is_choice = matches!(workflow.nodes[from].action, Action::Choose { .. });
             if closes.contains(&at) {
                 lost.add(format!(
-                    "the way back from `{one}` to `{other}`: a DAG has no loops"
+                    "the edge back from `{one}` to `{other}`: a DAG has no loops"
                 ));
             } else if edge.label != DEFAULT_LABEL && !is_choice {
                 lost.add(format!(
-                    "the way from `{one}` to `{other}` at {}",
+                    "the edge from `{one}` to `{other}` with label {}",
                     edge.label
                 ));
             } else {
-                before[to].push(from);
+                predecessors[to].push(from);
             }
         }
         Self {
             workflow,
             entry: entry.map(|entry| &entry.id),
             lost,
-            places,
-            before,
+            node_indexes,
+            predecessors,
         }
     }
 
@@ -144,13 +149,13 @@ impl<'a> Writer<'a> {
                 Action::Entry => continue,
                 Action::Exit => {
                     self.lost
-                        .add("which output is the result: here it is every task's, by its id");
+                        .add("which output is the result: here it is all outputs, by task id");
                     continue;
                 }
                 Action::Choose { .. } => {
                     let id = &node.id;
                     self.lost
-                        .add(format!("the choice `{id}`: all its ways are taken"));
+                        .add(format!("the switch `{id}`: here all of its branches run"));
                     continue;
                 }
                 Action::Wait(_) => {
@@ -167,17 +172,16 @@ impl<'a> Writer<'a> {
                     }
                 }
             }
-            let depends = self.depends(at);
+            let depends = self.dependencies(at);
             if node.join == Join::Any && depends.len() > 1 {
                 let id = &node.id;
                 self.lost.add(format!(
-                    "that each way enters `{id}`: here it waits for all"
+                    "that each edge enters `{id}` separately: here it waits for all"
                 ));
             }
             if node.each.is_some() {
                 let id = &node.id;
-                self.lost
-                    .add(format!("that `{id}` is called for each item"));
+                self.lost.add(format!("the fan-out of `{id}` over a list"));
             }
             if !depends.is_empty() {
                 task.insert("depends_on", Value::array(depends));
@@ -188,17 +192,17 @@ impl<'a> Writer<'a> {
             if let Some(reason) = &node.approval {
                 task.insert("approval", reason.clone().into());
             }
-            care(node, &mut task);
+            write_options(node, &mut task);
             tasks.push(task.into());
         }
         tasks
     }
 
-    /// What a task depends on: what leads to it, by way of nodes that are no tasks.
-    fn depends(&self, at: usize) -> Vec<Value> {
+    /// The dependencies of a task: its predecessors, looking through nodes that are not tasks.
+    fn dependencies(&self, at: usize) -> Vec<Value> {
         let mut depends = Vec::new();
         let mut seen = HashSet::new();
-        let mut work: Vec<usize> = self.before[at].iter().rev().copied().collect();
+        let mut work: Vec<usize> = self.predecessors[at].iter().rev().copied().collect();
         while let Some(from) = work.pop() {
             if !seen.insert(from) {
                 continue;
@@ -209,7 +213,7 @@ impl<'a> Writer<'a> {
                     depends.push(Value::from(node.id.clone()));
                 }
                 Action::Choose { .. } | Action::Wait(_) => {
-                    work.extend(self.before[from].iter().rev());
+                    work.extend(self.predecessors[from].iter().rev());
                 }
                 Action::Entry | Action::Exit => {}
             }
@@ -234,7 +238,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// An expression as a reference, where it is one; only what reads back as the same.
+    /// Writes an expression as a reference if it then reads back unchanged.
     fn expression(&self, source: &Str) -> Value {
         let spelt = || Value::object([("expr", source.clone().into())]);
         if let Some(reference) = reference_of(source) {
@@ -246,17 +250,17 @@ impl<'a> Writer<'a> {
         let mut text = String::new();
         for piece in &pieces {
             match piece {
-                Piece::Text(part) if part.contains(SIGN) => return spelt(),
-                // The text would be taken for a part of the way before it.
-                Piece::Text(part) if text.ends_with(']') || !text.is_empty() => {
+                TextPart::Text(part) if part.contains(REFERENCE_START) => return spelt(),
+                // The text must not be read as part of the preceding path.
+                TextPart::Text(part) if text.ends_with(']') || !text.is_empty() => {
                     let whole = format!("{text}{part}");
-                    if !reads_apart(&text, part) {
+                    if !stays_separate(&text, part) {
                         return spelt();
                     }
                     text = whole;
                 }
-                Piece::Text(part) => text.push_str(part),
-                Piece::Reference(reference) => match self.reference_text(reference) {
+                TextPart::Text(part) => text.push_str(part),
+                TextPart::Reference(reference) => match self.reference_text(reference) {
                     Some(way) => text.push_str(&way),
                     None => return spelt(),
                 },
@@ -265,15 +269,15 @@ impl<'a> Writer<'a> {
         text.into()
     }
 
-    fn reference(&self, reference: &Reference, source: &str) -> Option<Value> {
-        let [Operand::Path(path)] = reference.operands.as_slice() else {
+    fn reference(&self, reference: &OutputReference, source: &str) -> Option<Value> {
+        let [ReferenceOperand::Path(path)] = reference.operands.as_slice() else {
             return None;
         };
-        // The exact form that a reader makes is needed, or the reading would differ.
-        let exact = Reference::sure(path.clone()).jsonata() == source;
+        // Only the exact form produced by the reader reads back unchanged.
+        let exact = OutputReference::certain(path.clone()).jsonata() == source;
         if exact
             && Some(&path.root) == self.entry
-            && let [Step::Key(name)] = path.steps.as_slice()
+            && let [ReferenceStep::Key(name)] = path.steps.as_slice()
         {
             let parameter = [("type", "parameter".into()), ("name", name.clone().into())];
             return Some(Value::object(parameter));
@@ -283,33 +287,33 @@ impl<'a> Writer<'a> {
             .map(Value::from)
     }
 
-    fn reference_text(&self, reference: &Reference) -> Option<String> {
-        let [Operand::Path(path)] = reference.operands.as_slice() else {
+    fn reference_text(&self, reference: &OutputReference) -> Option<String> {
+        let [ReferenceOperand::Path(path)] = reference.operands.as_slice() else {
             return None;
         };
         let at = *self
-            .places
+            .node_indexes
             .get(path.root.as_str())
-            .filter(|_| !path.variable)?;
+            .filter(|_| !path.is_variable)?;
         let is_task = match &self.workflow.nodes[at].action {
             Action::Call { .. } | Action::Compute { .. } => true,
             Action::Entry | Action::Choose { .. } | Action::Wait(_) | Action::Exit => false,
         };
         let plain = !path.root.contains([']', '"', '\'']) && path.root.trim() == path.root;
-        let way = way(path)?;
-        (is_task && plain).then(|| format!("{SIGN}{}]{way}", path.root))
+        let way = path_suffix(path)?;
+        (is_task && plain).then(|| format!("{REFERENCE_START}{}]{way}", path.root))
     }
 }
 
-/// The steps of a path as a reference has them.
-fn way(path: &Path) -> Option<String> {
+/// The steps of a path in reference syntax.
+fn path_suffix(path: &ReferencePath) -> Option<String> {
     let mut way = String::new();
     for step in &path.steps {
         match step {
-            Step::Index(at) => way.push_str(&format!("[{at}]")),
-            Step::Key(key) => {
+            ReferenceStep::Index(at) => way.push_str(&format!("[{at}]")),
+            ReferenceStep::Key(key) => {
                 let dotted = format!(".{key}");
-                let (steps, length) = crate::formats::reference::steps(&dotted);
+                let (steps, length) = crate::formats::reference::parse_steps(&dotted);
                 if steps.len() == 1 && length == dotted.len() {
                     way.push_str(&dotted);
                 } else if key.contains(['"', ']']) {
@@ -323,24 +327,24 @@ fn way(path: &Path) -> Option<String> {
     Some(way)
 }
 
-/// Whether a text after a reference is not taken for a part of it.
-fn reads_apart(before: &str, part: &str) -> bool {
-    let Some(at) = before.rfind(SIGN) else {
+/// Whether text after a reference is not read as part of it.
+fn stays_separate(before: &str, part: &str) -> bool {
+    let Some(at) = before.rfind(REFERENCE_START) else {
         return true;
     };
     let Some(end) = before[at..].find(']') else {
         return true;
     };
     let way = &before[at + end + 1..];
-    let length = crate::formats::reference::steps(way).1;
+    let length = crate::formats::reference::parse_steps(way).1;
     let joined = format!("{way}{part}");
-    length < way.len() || crate::formats::reference::steps(&joined).1 == length
+    length < way.len() || crate::formats::reference::parse_steps(&joined).1 == length
 }
 
 /// Whether a literal would be read as something else.
 fn is_special(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.contains(SIGN),
+        Value::String(text) => text.contains(REFERENCE_START),
         Value::Array(items) => items.iter().any(is_special),
         Value::Object(map) => {
             let kind = map.get("type").and_then(Value::as_str);

@@ -1,51 +1,54 @@
-//! Goes over a flowchart statement by statement; a flawed one is told and passed over.
+//! Parses a flowchart statement by statement; an invalid statement is reported and skipped.
 
-use super::links::Arrow;
-use super::mask::Masked;
-use super::scan::Scan;
-use super::{BYTES_MAX, Chain, Direction, Flowchart, LINKS_MAX, Lines, Link, Mention, Stroke};
-use crate::flaw::{Code, Place};
-use crate::formats::Flaws;
-use crate::text::shown;
+use super::links::ParsedArrow;
+use super::mask::MaskedText;
+use super::scanner::ChartScanner;
+use super::{
+    BYTES_MAX, ChartLink, Direction, Flowchart, LINKS_MAX, LineIndex, LinkStatement, Stroke,
+    VertexMention,
+};
+use crate::flaw::{FlawCode, SourceSpan};
+use crate::formats::FlawCollector;
+use crate::text::display_name;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use tramline_expr::Str;
 
-/// Why a statement cannot be read.
+/// Why a statement cannot be parsed.
 #[derive(Debug)]
-pub(super) struct Bad(Box<Wrong>);
+pub(super) struct StatementError(Box<StatementErrorDetail>);
 
 #[derive(Debug)]
-struct Wrong {
+struct StatementErrorDetail {
     at: usize,
-    code: Code,
+    code: FlawCode,
     message: String,
     hint: String,
-    is_last: bool,
+    stops_parsing: bool,
 }
 
-impl Bad {
+impl StatementError {
     pub(super) fn at(at: usize, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self(Box::new(Wrong {
+        Self(Box::new(StatementErrorDetail {
             at,
-            code: Code::Syntax,
+            code: FlawCode::Syntax,
             message: message.into(),
             hint: hint.into(),
-            is_last: false,
+            stops_parsing: false,
         }))
     }
 
-    /// The same as the last thing that is read.
-    pub(super) fn fatal(mut self, code: Code) -> Self {
+    /// Makes it the last error: parsing stops here.
+    pub(super) fn fatal(mut self, code: FlawCode) -> Self {
         self.0.code = code;
-        self.0.is_last = true;
+        self.0.stops_parsing = true;
         self
     }
 }
 
-/// What is known not to be closed any more, so that nobody looks for it to the end again.
+/// Delimiters known to be unclosed, to avoid scanning to the end again.
 #[derive(Default)]
-pub(super) struct Unclosed {
+pub(super) struct UnclosedDelimiters {
     pub(super) quote: bool,
     pub(super) markdown: bool,
     pub(super) bracket: bool,
@@ -54,7 +57,7 @@ pub(super) struct Unclosed {
     arrows: [bool; 4],
 }
 
-impl Unclosed {
+impl UnclosedDelimiters {
     pub(super) fn arrow(&mut self, stroke: Stroke) -> &mut bool {
         &mut self.arrows[match stroke {
             Stroke::Solid => 0,
@@ -65,27 +68,31 @@ impl Unclosed {
     }
 }
 
-/// Reads one flowchart.
-pub(super) struct Parser<'t, 'f> {
-    pub(super) scan: Scan<'t>,
-    masked: &'t Masked,
-    lines: &'f Lines<'f>,
-    flaws: &'f mut Flaws,
+/// Parses one flowchart.
+pub(super) struct FlowchartParser<'t, 'f> {
+    pub(super) scan: ChartScanner<'t>,
+    masked: &'t MaskedText,
+    lines: &'f LineIndex<'f>,
+    flaws: &'f mut FlawCollector,
     pub(super) chart: Flowchart,
-    chains: Vec<Chain>,
+    chains: Vec<LinkStatement>,
     pub(super) ids: HashMap<Str, usize>,
     pub(super) link_ids: HashSet<Str>,
-    /// The groups under way, each with the vertices named in it so far.
-    pub(super) open: Vec<(usize, Vec<usize>)>,
-    pub(super) unclosed: Unclosed,
-    /// The bytes of captions that are on all links so far.
-    copied: usize,
+    /// The open subgraphs, each with the vertices mentioned in it so far.
+    pub(super) open_subgraphs: Vec<(usize, Vec<usize>)>,
+    pub(super) unclosed: UnclosedDelimiters,
+    /// The total bytes of link labels so far.
+    label_bytes: usize,
 }
 
-impl<'t, 'f> Parser<'t, 'f> {
-    pub(super) fn new(masked: &'t Masked, lines: &'f Lines<'f>, flaws: &'f mut Flaws) -> Self {
+impl<'t, 'f> FlowchartParser<'t, 'f> {
+    pub(super) fn new(
+        masked: &'t MaskedText,
+        lines: &'f LineIndex<'f>,
+        flaws: &'f mut FlawCollector,
+    ) -> Self {
         Self {
-            scan: Scan::new(&masked.text, 0..0),
+            scan: ChartScanner::new(&masked.text, 0..0),
             masked,
             lines,
             flaws,
@@ -93,93 +100,95 @@ impl<'t, 'f> Parser<'t, 'f> {
             chains: Vec::new(),
             ids: HashMap::new(),
             link_ids: HashSet::new(),
-            open: Vec::new(),
-            unclosed: Unclosed::default(),
-            copied: 0,
+            open_subgraphs: Vec::new(),
+            unclosed: UnclosedDelimiters::default(),
+            label_bytes: 0,
         }
     }
 
-    /// The chart that stands in a part of the text, and how its statements are written.
-    pub(super) fn chart(mut self, part: Range<usize>) -> Option<(Flowchart, Vec<Chain>)> {
-        self.scan = Scan::new(&self.masked.text, part);
-        self.chart.front.clone_from(&self.masked.front);
+    /// Parses the chart in a part of the text, with the source ranges of its statements.
+    pub(super) fn chart(mut self, part: Range<usize>) -> Option<(Flowchart, Vec<LinkStatement>)> {
+        self.scan = ChartScanner::new(&self.masked.text, part);
+        self.chart
+            .front_matter
+            .clone_from(&self.masked.front_matter);
         self.chart.directives.clone_from(&self.masked.directives);
         if let Err(bad) = self.header() {
-            self.tell(bad);
+            self.report(bad);
             return None;
         }
         loop {
             self.scan.skip(|c| c == ';');
-            if !self.scan.spaces() && self.scan.is_done() {
+            if !self.scan.skip_whitespace() && self.scan.is_done() {
                 break;
             }
-            if self.scan.is_end() {
+            if self.scan.at_statement_end() {
                 continue;
             }
             if let Err(bad) = self.statement() {
-                let is_last = bad.0.is_last;
+                let is_last = bad.0.stops_parsing;
                 self.scan.at = self.scan.at.max(bad.0.at);
-                // What is only found missing at the end is told where it began.
+                // A delimiter that is missing at the end is reported where it was opened.
                 if self.scan.is_done() {
                     self.scan.at = bad.0.at;
                 }
-                self.tell(bad);
+                self.report(bad);
                 if is_last {
                     return None;
                 }
                 self.scan.skip_line();
             }
         }
-        while let Some((group, _)) = self.open.last() {
-            let start = self.chart.groups[*group].spot.start;
-            self.tell(Bad::at(
+        while let Some((group, _)) = self.open_subgraphs.last() {
+            let start = self.chart.subgraphs[*group].span.start;
+            self.report(StatementError::at(
                 start,
                 "a subgraph has no `end`",
                 "add `end` on a line of its own",
             ));
-            self.close_group();
+            self.close_subgraph();
         }
         Some((self.chart, self.chains))
     }
 
-    fn tell(&mut self, bad: Bad) {
-        let Wrong {
+    fn report(&mut self, bad: StatementError) {
+        let StatementErrorDetail {
             at,
             code,
             message,
             hint,
             ..
         } = *bad.0;
-        // One that is not kept needs no place.
+        // A flaw beyond the limit is dropped, so it needs no location.
         let place = match self.flaws.is_full() {
-            true => Place::default(),
-            false => self.lines.place(at..at),
+            true => SourceSpan::default(),
+            false => self.lines.source_span(at..at),
         };
         self.flaws.add(code, place, message, hint);
     }
 
-    fn header(&mut self) -> Result<(), Bad> {
-        self.scan.spaces();
+    fn header(&mut self) -> Result<(), StatementError> {
+        self.scan.skip_whitespace();
         let start = self.scan.at;
-        let word = self.scan.word();
+        let word = self.scan.read_id();
         match word {
             "graph" | "flowchart" | "flowchart-elk" => {}
             "" => {
-                let hint = "begin it with `flowchart TD`";
-                return Err(Bad::at(start, "there is no flowchart", hint));
+                let hint = "start it with `flowchart TD`";
+                return Err(StatementError::at(start, "there is no flowchart", hint));
             }
             other => {
-                let message = format!("`{}` is no flowchart", shown(other));
-                let hint = "begin it with `flowchart TD`; other diagrams are not read";
-                return Err(Bad::at(start, message, hint));
+                let message = format!("`{}` is not a flowchart", display_name(other));
+                let hint = "start it with `flowchart TD`; other diagrams are not supported";
+                return Err(StatementError::at(start, message, hint));
             }
         }
-        self.scan.blanks();
+        self.scan.skip_blanks();
         self.chart.direction = self.direction();
         Ok(())
     }
 
-    /// A direction, if one stands here.
+    /// Parses a direction, if there is one.
     fn direction(&mut self) -> Option<Direction> {
         const WORDS: [(&str, Direction); 9] = [
             ("TD", Direction::Down),
@@ -194,7 +203,7 @@ impl<'t, 'f> Parser<'t, 'f> {
         ];
         for (word, direction) in WORDS {
             let mut ahead = self.scan;
-            if ahead.take(word) && ahead.peek().is_none_or(|c| c.is_whitespace() || c == ';') {
+            if ahead.accept(word) && ahead.peek().is_none_or(|c| c.is_whitespace() || c == ';') {
                 self.scan = ahead;
                 return Some(direction);
             }
@@ -202,32 +211,32 @@ impl<'t, 'f> Parser<'t, 'f> {
         None
     }
 
-    fn statement(&mut self) -> Result<(), Bad> {
+    fn statement(&mut self) -> Result<(), StatementError> {
         let before = self.scan;
-        let word = self.scan.word();
+        let word = self.scan.read_id();
         let spaced = self.scan.peek().is_none_or(char::is_whitespace);
         match word {
-            "subgraph" => return self.group(before.at),
+            "subgraph" => return self.subgraph(before.at),
             "end" => {
-                self.scan.blanks();
-                if self.scan.is_end() {
-                    return self.end(before.at);
+                self.scan.skip_blanks();
+                if self.scan.at_statement_end() {
+                    return self.end_subgraph(before.at);
                 }
             }
             "direction" if spaced => {
-                self.scan.blanks();
+                self.scan.skip_blanks();
                 if let Some(direction) = self.direction() {
-                    self.turn(direction);
-                    return self.ended();
+                    self.set_direction(direction);
+                    return self.expect_end();
                 }
             }
             "style" | "linkStyle" | "classDef" | "class" | "click" if spaced => {
-                return self.decoration(word, before.at);
+                return self.style_statement(word, before.at);
             }
             _ => {}
         }
-        if self.scan.starts("@{") && self.link_ids.contains(word) {
-            return self.link_data(word);
+        if self.scan.starts_with("@{") && self.link_ids.contains(word) {
+            return self.link_attributes(word);
         }
         self.scan = before;
         match self.accessibility()? {
@@ -236,40 +245,40 @@ impl<'t, 'f> Parser<'t, 'f> {
         }
     }
 
-    fn turn(&mut self, direction: Direction) {
-        match self.open.last() {
-            Some((group, _)) => self.chart.groups[*group].direction = Some(direction),
+    fn set_direction(&mut self, direction: Direction) {
+        match self.open_subgraphs.last() {
+            Some((group, _)) => self.chart.subgraphs[*group].direction = Some(direction),
             None => self.chart.direction = Some(direction),
         }
     }
 
-    /// Nothing may follow on the line.
-    pub(super) fn ended(&mut self) -> Result<(), Bad> {
-        self.scan.blanks();
+    /// Checks that the statement ends here.
+    pub(super) fn expect_end(&mut self) -> Result<(), StatementError> {
+        self.scan.skip_blanks();
         match self.scan.peek() {
             None | Some('\n' | ';') => Ok(()),
             Some('%') => {
                 let hint = "move it to its own line";
-                Err(Bad::at(
+                Err(StatementError::at(
                     self.scan.at,
-                    "a comment needs a line of its own",
+                    "a comment must be on its own line",
                     hint,
                 ))
             }
             Some(c) => {
-                let hint = "end the statement here: with a new line or `;`";
-                Err(Bad::at(
+                let hint = "end the statement here with a line break or `;`";
+                Err(StatementError::at(
                     self.scan.at,
-                    format!("`{c}` is not understood here"),
+                    format!("unexpected `{c}`"),
                     hint,
                 ))
             }
         }
     }
 
-    /// Vertices and the links between them.
-    fn chain(&mut self) -> Result<(), Bad> {
-        let mut chain = Chain::default();
+    /// Parses vertices and the links between them.
+    fn chain(&mut self) -> Result<(), StatementError> {
+        let mut chain = LinkStatement::default();
         let mut from = self.vertices()?;
         loop {
             let start = self.scan.at;
@@ -283,53 +292,58 @@ impl<'t, 'f> Parser<'t, 'f> {
         }
         chain.ends.push(from);
         self.chains.push(chain);
-        self.ended()
+        self.expect_end()
     }
 
-    /// Vertices with `&` between them.
-    fn vertices(&mut self) -> Result<Vec<Mention>, Bad> {
+    /// Parses vertices joined by `&`.
+    fn vertices(&mut self) -> Result<Vec<VertexMention>, StatementError> {
         let mut found = vec![self.mention()?];
         loop {
             let before = self.scan;
-            self.scan.blanks();
-            if !self.scan.take("&") {
+            self.scan.skip_blanks();
+            if !self.scan.accept("&") {
                 self.scan = before;
                 return Ok(found);
             }
-            self.scan.spaces();
+            self.scan.skip_whitespace();
             found.push(self.mention()?);
         }
     }
 
-    fn mention(&mut self) -> Result<Mention, Bad> {
+    fn mention(&mut self) -> Result<VertexMention, StatementError> {
         let start = self.scan.at;
         let vertex = self.vertex()?;
         let bytes = start..self.scan.at;
-        Ok(Mention { vertex, bytes })
+        Ok(VertexMention { vertex, bytes })
     }
 
-    /// Links each of these vertices with each of those.
-    fn link(&mut self, arrow: &Arrow, from: &[Mention], to: &[Mention]) -> Result<(), Bad> {
+    /// Links each source vertex with each target vertex.
+    fn link(
+        &mut self,
+        arrow: &ParsedArrow,
+        from: &[VertexMention],
+        to: &[VertexMention],
+    ) -> Result<(), StatementError> {
         if self.chart.links.len() + from.len().saturating_mul(to.len()) > LINKS_MAX {
-            let message = format!("more than the {LINKS_MAX} links allowed");
-            let bad = Bad::at(arrow.spot.start, message, "split the drawing");
-            return Err(bad.fatal(Code::TooMany));
+            let message = format!("more than {LINKS_MAX} links");
+            let bad = StatementError::at(arrow.span.start, message, "split the diagram");
+            return Err(bad.fatal(FlawCode::TooMany));
         }
-        // Each pair has its own copy when it is written out.
-        let caption = arrow.caption.as_ref().map_or(0, |it| it.text.len());
+        // Each link gets its own copy of the label.
+        let caption = arrow.label.as_ref().map_or(0, |it| it.text.len());
         let copied = caption.saturating_mul(from.len().saturating_mul(to.len()));
-        self.copied = self.copied.saturating_add(copied);
-        if self.copied > BYTES_MAX {
-            let message = "the texts of many links are too long together";
-            let bad = Bad::at(arrow.spot.start, message, "shorten the text");
-            return Err(bad.fatal(Code::TooMany));
+        self.label_bytes = self.label_bytes.saturating_add(copied);
+        if self.label_bytes > BYTES_MAX {
+            let message = "the labels of all links are too long in total";
+            let bad = StatementError::at(arrow.span.start, message, "shorten the text");
+            return Err(bad.fatal(FlawCode::TooMany));
         }
         if let Some(id) = &arrow.id {
             self.link_ids.insert(id.clone());
         }
         for from in from {
             for to in to {
-                self.chart.links.push(Link {
+                self.chart.links.push(ChartLink {
                     id: arrow.id.clone(),
                     from: from.vertex,
                     to: to.vertex,
@@ -337,8 +351,8 @@ impl<'t, 'f> Parser<'t, 'f> {
                     length: arrow.length,
                     tail: arrow.tail,
                     head: arrow.head,
-                    caption: arrow.caption.clone(),
-                    spot: arrow.spot.clone().into(),
+                    label: arrow.label.clone(),
+                    span: arrow.span.clone().into(),
                 });
             }
         }

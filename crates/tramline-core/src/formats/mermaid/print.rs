@@ -1,9 +1,10 @@
-//! Writes a flowchart out again: vertices, groups, links, looks; reading that gives the same.
+//! Writes a flowchart: vertices, subgraphs, links, styles. The result reads back the same.
 
-use super::captions::{encode, encode_line};
-use super::data::written;
+use super::attributes::write_pairs;
+use super::labels::{encode, encode_line};
 use super::{
-    Caption, Decoration, Diagram, Direction, Flowchart, Group, Head, Link, Shape, Stroke, Vertex,
+    ArrowHead, ChartLabel, ChartLink, Diagram, Direction, Flowchart, NodeShape, Stroke,
+    StyleStatement, Subgraph, Vertex,
 };
 use std::fmt::Write;
 
@@ -11,7 +12,7 @@ use std::fmt::Write;
 pub fn print(diagram: &Diagram) -> String {
     let Diagram::Flowchart(chart) = diagram;
     let mut text = String::new();
-    if let Some(front) = &chart.front {
+    if let Some(front) = &chart.front_matter {
         let _ = writeln!(text, "---\n{front}\n---");
     }
     for directive in &chart.directives {
@@ -19,22 +20,22 @@ pub fn print(diagram: &Diagram) -> String {
     }
     let direction = chart
         .direction
-        .map_or(String::new(), |it| format!(" {}", word(it)));
+        .map_or(String::new(), |it| format!(" {}", direction_keyword(it)));
     let _ = writeln!(text, "flowchart{direction}");
     for vertex in &chart.vertices {
-        let _ = writeln!(text, "    {}", declared(vertex));
+        let _ = writeln!(text, "    {}", vertex_statement(vertex));
     }
-    groups(chart, &mut text);
+    write_subgraphs(chart, &mut text);
     for link in &chart.links {
-        let _ = writeln!(text, "    {}", drawn(chart, link));
+        let _ = writeln!(text, "    {}", link_statement(chart, link));
     }
-    for decoration in &chart.decorations {
-        let _ = writeln!(text, "    {}", decorated(decoration));
+    for decoration in &chart.styles {
+        let _ = writeln!(text, "    {}", style_text(decoration));
     }
     text
 }
 
-fn word(direction: Direction) -> &'static str {
+fn direction_keyword(direction: Direction) -> &'static str {
     match direction {
         Direction::Down => "TD",
         Direction::Up => "BT",
@@ -43,7 +44,7 @@ fn word(direction: Direction) -> &'static str {
     }
 }
 
-fn quoted(caption: &Caption) -> String {
+fn quoted_label(caption: &ChartLabel) -> String {
     let text = encode(&caption.text);
     match caption.markdown {
         true => format!("\"`{text}`\""),
@@ -51,32 +52,32 @@ fn quoted(caption: &Caption) -> String {
     }
 }
 
-/// An id on its own; one that would end a group is named twice over.
-fn bare(id: &str) -> String {
+/// An id alone; `end` is written twice because it would end a subgraph.
+fn bare_id(id: &str) -> String {
     match id {
         "end" => "end & end".to_owned(),
         id => id.to_owned(),
     }
 }
 
-fn declared(vertex: &Vertex) -> String {
+fn vertex_statement(vertex: &Vertex) -> String {
     let id = &vertex.id;
     let classes: String = vertex.classes.iter().map(|it| format!(":::{it}")).collect();
-    let shape = vertex.shape.unwrap_or(Shape::RECTANGLE);
-    match (&vertex.caption, shape.brackets()) {
+    let shape = vertex.shape.unwrap_or(NodeShape::RECTANGLE);
+    match (&vertex.label, shape.brackets()) {
         (Some(caption), Some((open, close)))
             if vertex.attributes.is_empty() && vertex.shape.is_some() =>
         {
-            format!("{id}{open}{}{close}{classes}", quoted(caption))
+            format!("{id}{open}{}{close}{classes}", quoted_label(caption))
         }
         (None, _) if vertex.attributes.is_empty() && vertex.shape.is_none() => {
             match classes.as_str() {
-                "" => bare(id),
+                "" => bare_id(id),
                 classes => format!("{id}{classes}"),
             }
         }
         (Some(_) | None, _) => {
-            let data = data(vertex);
+            let data = attributes_text(vertex);
             match id.ends_with(':') {
                 true => format!("{id}@{{ {data} }}{classes}"),
                 false => format!("{id}{classes}@{{ {data} }}"),
@@ -85,13 +86,13 @@ fn declared(vertex: &Vertex) -> String {
     }
 }
 
-/// What `@{…}` says of a vertex.
-fn data(vertex: &Vertex) -> String {
+/// The attributes of a vertex for `@{…}`.
+fn attributes_text(vertex: &Vertex) -> String {
     let mut parts = Vec::new();
     if let Some(shape) = vertex.shape {
         parts.push(format!("shape: {}", shape.name()));
     }
-    if let Some(caption) = &vertex.caption {
+    if let Some(caption) = &vertex.label {
         let text = encode_line(&caption.text);
         parts.push(match caption.markdown {
             true => format!("label: \"`{text}`\""),
@@ -99,31 +100,31 @@ fn data(vertex: &Vertex) -> String {
         });
     }
     if !vertex.attributes.is_empty() {
-        parts.push(written(&vertex.attributes));
+        parts.push(write_pairs(&vertex.attributes));
     }
     parts.join(", ")
 }
 
-fn groups(chart: &Flowchart, text: &mut String) {
-    let mut members = vec![Vec::new(); chart.groups.len()];
+fn write_subgraphs(chart: &Flowchart, text: &mut String) {
+    let mut members = vec![Vec::new(); chart.subgraphs.len()];
     for vertex in &chart.vertices {
-        if let Some(group) = vertex.group {
+        if let Some(group) = vertex.subgraph {
             members[group].push(vertex.id.as_str());
         }
     }
-    // Groups come in the order in which they begin: one ends when the next is not inside it.
+    // Subgraphs are in document order: one ends when the next is not inside it.
     let mut open: Vec<usize> = Vec::new();
-    for (place, group) in chart.groups.iter().enumerate() {
+    for (place, group) in chart.subgraphs.iter().enumerate() {
         while open.last().copied() != group.parent && !open.is_empty() {
             open.pop();
             let _ = writeln!(text, "    end");
         }
-        let _ = writeln!(text, "    subgraph{}", titled(group));
+        let _ = writeln!(text, "    subgraph{}", subgraph_header(group));
         if let Some(direction) = group.direction {
-            let _ = writeln!(text, "    direction {}", word(direction));
+            let _ = writeln!(text, "    direction {}", direction_keyword(direction));
         }
         for member in &members[place] {
-            let _ = writeln!(text, "    {}", bare(member));
+            let _ = writeln!(text, "    {}", bare_id(member));
         }
         open.push(place);
     }
@@ -132,41 +133,41 @@ fn groups(chart: &Flowchart, text: &mut String) {
     }
 }
 
-fn titled(group: &Group) -> String {
+fn subgraph_header(group: &Subgraph) -> String {
     match (&group.id, &group.title) {
         (None, None) => String::new(),
-        (None, Some(title)) => format!(" {}", quoted(title)),
+        (None, Some(title)) => format!(" {}", quoted_label(title)),
         (Some(id), None) => format!(" {id}"),
-        (Some(id), Some(title)) => format!(" {id} [{}]", quoted(title)),
+        (Some(id), Some(title)) => format!(" {id} [{}]", quoted_label(title)),
     }
 }
 
-fn drawn(chart: &Flowchart, link: &Link) -> String {
+fn link_statement(chart: &Flowchart, link: &ChartLink) -> String {
     let (from, to) = (&chart.vertices[link.from].id, &chart.vertices[link.to].id);
     let id = link
         .id
         .as_ref()
         .map_or(String::new(), |id| format!("{id}@"));
-    let caption = match &link.caption {
-        Some(caption) => format!("|{}|", quoted(caption)),
+    let caption = match &link.label {
+        Some(caption) => format!("|{}|", quoted_label(caption)),
         None => String::new(),
     };
     format!("{from} {id}{}{caption} {to}", arrow(link))
 }
 
-fn arrow(link: &Link) -> String {
+fn arrow(link: &ChartLink) -> String {
     let length = link.length.max(1) as usize;
     let tail = match link.tail {
-        Head::None => "",
-        Head::Arrow => "<",
-        Head::Cross => "x",
-        Head::Circle => "o",
+        ArrowHead::None => "",
+        ArrowHead::Arrow => "<",
+        ArrowHead::Cross => "x",
+        ArrowHead::Circle => "o",
     };
     let head = match link.head {
-        Head::None => None,
-        Head::Arrow => Some(">"),
-        Head::Cross => Some("x"),
-        Head::Circle => Some("o"),
+        ArrowHead::None => None,
+        ArrowHead::Arrow => Some(">"),
+        ArrowHead::Cross => Some("x"),
+        ArrowHead::Circle => Some("o"),
     };
     let line = |mark: &str| match head {
         Some(head) => format!("{}{head}", mark.repeat(length + 1)),
@@ -181,15 +182,15 @@ fn arrow(link: &Link) -> String {
     format!("{tail}{body}")
 }
 
-fn decorated(decoration: &Decoration) -> String {
+fn style_text(decoration: &StyleStatement) -> String {
     match decoration {
-        Decoration::ClassDef(text) => format!("classDef {text}"),
-        Decoration::Class(text) => format!("class {text}"),
-        Decoration::Style(text) => format!("style {text}"),
-        Decoration::LinkStyle(text) => format!("linkStyle {text}"),
-        Decoration::Click(text) => format!("click {text}"),
-        Decoration::Link { id, attributes } => format!("{id}@{{ {attributes} }}"),
-        Decoration::Title(text) => format!("accTitle: {text}"),
-        Decoration::Description(text) => format!("accDescr: {text}"),
+        StyleStatement::ClassDef(text) => format!("classDef {text}"),
+        StyleStatement::Class(text) => format!("class {text}"),
+        StyleStatement::Style(text) => format!("style {text}"),
+        StyleStatement::LinkStyle(text) => format!("linkStyle {text}"),
+        StyleStatement::Click(text) => format!("click {text}"),
+        StyleStatement::Link { id, attributes } => format!("{id}@{{ {attributes} }}"),
+        StyleStatement::Title(text) => format!("accTitle: {text}"),
+        StyleStatement::Description(text) => format!("accDescr: {text}"),
     }
 }

@@ -1,15 +1,15 @@
-//! The shapes of vertices: the brackets that draw them and the names that `@{shape: …}` knows.
+//! The shapes of vertices: their brackets and their names in `@{shape: …}`.
 
 use crate::text::nearest;
 
-/// A shape by its short name. Brackets draw fourteen of them.
+/// A shape by its short name. Fifteen of them have brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape(&'static str);
+pub struct NodeShape(&'static str);
 
-impl Shape {
-    /// A rectangle, which a vertex without a shape is drawn as.
+impl NodeShape {
+    /// A rectangle, the default shape.
     pub const RECTANGLE: Self = Self("rect");
-    /// With round ends: begins and ends procedures.
+    /// Rounded ends: the start or the end of a procedure.
     pub const STADIUM: Self = Self("stadium");
     /// A decision.
     pub const RHOMBUS: Self = Self("diam");
@@ -19,13 +19,13 @@ impl Shape {
         self.0
     }
 
-    /// What people call it.
-    pub fn word(self) -> &'static str {
+    /// Its display name.
+    pub fn display_name(self) -> &'static str {
         let long = BRACKETS.iter().find(|bracket| bracket.shape == self);
-        long.map_or(self.0, |bracket| bracket.word)
+        long.map_or(self.0, |bracket| bracket.display_name)
     }
 
-    /// The shape of a name or of one of its other names.
+    /// Looks a shape up by its name or an alias.
     pub fn find(name: &str) -> Result<Self, Option<&'static str>> {
         let found = NAMES.iter().find(|names| names.contains(&name));
         match found {
@@ -34,24 +34,24 @@ impl Shape {
         }
     }
 
-    /// Every shape that there is.
+    /// All shapes.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|names| Self(names[0]))
     }
 
-    /// The brackets that draw it, if some do.
+    /// Its brackets, if it has any.
     pub(super) fn brackets(self) -> Option<(&'static str, &'static str)> {
         let bracket = BRACKETS.iter().find(|bracket| bracket.shape == self)?;
         Some((bracket.open, bracket.close))
     }
 }
 
-/// A pair of brackets and what it draws.
-pub(super) struct Bracket {
+/// A pair of brackets and its shape.
+pub(super) struct ShapeBrackets {
     pub(super) open: &'static str,
     pub(super) close: &'static str,
-    pub(super) shape: Shape,
-    word: &'static str,
+    pub(super) shape: NodeShape,
+    display_name: &'static str,
 }
 
 const fn bracket(
@@ -59,17 +59,17 @@ const fn bracket(
     close: &'static str,
     shape: &'static str,
     word: &'static str,
-) -> Bracket {
-    Bracket {
+) -> ShapeBrackets {
+    ShapeBrackets {
         open,
         close,
-        shape: Shape(shape),
-        word,
+        shape: NodeShape(shape),
+        display_name: word,
     }
 }
 
-/// The pairs, longer openings first. Slanted ones may end either way and are told by both ends.
-pub(super) const BRACKETS: [Bracket; 15] = [
+/// The pairs, longer openings first. Slanted pairs are distinguished by both ends.
+pub(super) const BRACKETS: [ShapeBrackets; 15] = [
     bracket("(((", ")))", "dbl-circ", "double-circle"),
     bracket("((", "))", "circle", "circle"),
     bracket("([", "])", "stadium", "stadium"),
@@ -87,7 +87,7 @@ pub(super) const BRACKETS: [Bracket; 15] = [
     bracket(">", "]", "odd", "asymmetric"),
 ];
 
-/// Every name of every shape, the short one first.
+/// All names of each shape, the short one first.
 const NAMES: &[&[&str]] = &[
     &[
         "rect",

@@ -1,29 +1,29 @@
-//! `batch`: one call for each of many items, one after the other or side by side.
+//! `batch`: one call per item, sequential or parallel.
 
-use super::names::Names;
+use super::reference_scope::ReferenceScope;
 use super::retry::wait_ms;
-use super::templates::Reader;
-use crate::formats::Flaws;
-use crate::formats::document::At;
-use crate::formats::sketch::Sources;
+use super::templates::TemplateReader;
+use crate::formats::FlawCollector;
+use crate::formats::document::Spanned;
+use crate::formats::workflow_builder::NodeSources;
 use crate::formats::yaml_graph::fields;
-use crate::workflow::{Each, ItemFailures, Node, Retry};
+use crate::workflow::{FanOutSpec, ItemFailures, Node, RetryPolicy};
 use tramline_expr::Str;
 
-/// How many calls are under way at once where the document does not say.
-const WIDTH: u64 = 10;
-/// More calls at once than a run may have under way would only wait.
+/// Default number of parallel calls of a batch.
+const WIDTH_DEFAULT: u64 = 10;
+/// Most parallel calls of a batch: a run does not make more calls at once.
 const WIDTH_MAX: u64 = 64;
-/// The most attempts at a call that fails.
+/// Most attempts of a failing call.
 const ATTEMPTS_MAX: u64 = 101;
 
-/// Reads `batch` of a node.
+/// Reads the `batch` of a node.
 pub(super) fn read<'t>(
-    batch: At<'t>,
-    names: &Names<'t>,
+    batch: Spanned<'t>,
+    names: &ReferenceScope<'t>,
     node: &mut Node,
-    sources: &mut Sources<'t>,
-    flaws: &mut Flaws,
+    sources: &mut NodeSources<'t>,
+    flaws: &mut FlawCollector,
 ) {
     const KNOWN: [&str; 7] = [
         "items",
@@ -36,43 +36,44 @@ pub(super) fn read<'t>(
     ];
     let hint = "write `{\"items\": \"${node.list}\"}`";
     if batch.value.as_object().is_none() {
-        fields::wrong(batch, "batch", "an object", hint, flaws);
+        fields::report_wrong_type(batch, "batch", "an object", hint, flaws);
         return;
     }
-    fields::unknown(batch, "`batch`", &KNOWN, flaws);
-    let Some(items) = fields::given(batch, "items") else {
-        fields::missing(batch, "`batch`", "items", hint, flaws);
+    fields::warn_unknown(batch, "`batch`", &KNOWN, flaws);
+    let Some(items) = fields::present(batch, "items") else {
+        fields::report_missing(batch, "`batch`", "items", hint, flaws);
         return;
     };
     sources.items = Some(items);
-    let items = Reader::new(names, flaws).template(items);
-    let name = fields::text(batch, "as", flaws).map(|(name, _)| name);
+    let items = TemplateReader::new(names, flaws).template(items);
+    let name = fields::optional_string(batch, "as", flaws).map(|(name, _)| name);
     let plain = |name: &&Str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let name = name.filter(|name| !name.is_empty()).filter(plain);
-    let parallel = fields::truth(batch, "parallel", flaws) == Some(true);
-    let width = fields::given(batch, "max_concurrent");
-    let width = width.and_then(|at| fields::whole(at, "max_concurrent", 1, 1_000_000, flaws));
+    let parallel = fields::boolean(batch, "parallel", flaws) == Some(true);
+    let width = fields::present(batch, "max_concurrent");
+    let width =
+        width.and_then(|at| fields::whole_number(at, "max_concurrent", 1, 1_000_000, flaws));
     retry(batch, node, flaws);
-    node.each = Some(Box::new(Each {
+    node.each = Some(Box::new(FanOutSpec {
         items,
         name: name.cloned().unwrap_or_else(|| "item".into()),
         width: match parallel {
-            true => width.unwrap_or(WIDTH).min(WIDTH_MAX) as u32,
+            true => width.unwrap_or(WIDTH_DEFAULT).min(WIDTH_MAX) as u32,
             false => 1,
         },
-        failures: failures(batch, flaws),
+        failures: item_failures(batch, flaws),
     }));
 }
 
-/// How often a failed call is made in all, where the node does not say so itself.
-fn retry(batch: At<'_>, node: &mut Node, flaws: &mut Flaws) {
-    let max = fields::given(batch, "max_retries");
-    let max = max.and_then(|at| fields::whole(at, "max_retries", 0, ATTEMPTS_MAX, flaws));
-    let wait = fields::given(batch, "retry_wait");
+/// Reads the retries of a batch, unless the node has its own.
+fn retry(batch: Spanned<'_>, node: &mut Node, flaws: &mut FlawCollector) {
+    let max = fields::present(batch, "max_retries");
+    let max = max.and_then(|at| fields::whole_number(at, "max_retries", 0, ATTEMPTS_MAX, flaws));
+    let wait = fields::present(batch, "retry_wait");
     let wait_ms = wait.map_or(0, |at| wait_ms(at, "retry_wait", flaws));
-    // It counts the first attempt, too.
+    // `max_retries` counts the first attempt as well.
     if let (Some(max), None) = (max.filter(|max| *max > 1), node.retry) {
-        node.retry = Some(Retry {
+        node.retry = Some(RetryPolicy {
             max: max as u32 - 1,
             wait_ms,
             backoff: 1.0,
@@ -80,16 +81,17 @@ fn retry(batch: At<'_>, node: &mut Node, flaws: &mut Flaws) {
     }
 }
 
-fn failures(batch: At<'_>, flaws: &mut Flaws) -> ItemFailures {
-    let Some((word, at)) = fields::text(batch, "error_handling", flaws) else {
+fn item_failures(batch: Spanned<'_>, flaws: &mut FlawCollector) -> ItemFailures {
+    let Some((word, at)) = fields::optional_string(batch, "error_handling", flaws) else {
         return ItemFailures::Stop;
     };
     match word.as_str() {
         "fail_fast" => ItemFailures::Stop,
         "continue" => ItemFailures::Keep,
         _ => {
-            let hint = "`fail_fast` fails the node, `continue` keeps each failure at its place";
-            fields::wrong(
+            let hint =
+                "`fail_fast` fails the node, `continue` records each failure as the item's result";
+            fields::report_wrong_type(
                 at,
                 "error_handling",
                 "`fail_fast` or `continue`",

@@ -1,42 +1,42 @@
-//! `loop`: a node that is done again while a condition holds, each time with what it gave before.
+//! `loop`: repeats a node while a condition holds, with inputs from the previous round.
 //!
-//! The graph knows no loops but ways that lead back, so a loop becomes four nodes around its own:
-//! one that remembers how often the node had run before, one that puts the inputs of the next round
-//! together, one that chooses whether there is another, and one that says why there is none.
+//! The graph has no loop construct, only edges that lead back. A loop therefore becomes four nodes
+//! around the repeated one: one records how often the node had run before, one builds the inputs of the
+//! next round, one decides whether there is another round, and one records why the loop ended.
 
-use super::names::{Locals, Names, source};
-use super::templates::{Reader, SIGN};
-use crate::flaw::Code;
-use crate::formats::Flaws;
-use crate::formats::document::At;
-use crate::formats::reference::{Operand, Path, Step, text};
-use crate::formats::sketch::{Sketch, Sources};
+use super::reference_scope::{LocalInputs, ReferenceScope, template_source};
+use super::templates::{REFERENCE_START, TemplateReader};
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
+use crate::formats::document::Spanned;
+use crate::formats::reference::{ReferenceOperand, ReferencePath, ReferenceStep, jsonata_string};
+use crate::formats::workflow_builder::{NodeSources, WorkflowBuilder};
 use crate::formats::yaml_graph::fields;
-use crate::text::shown;
-use crate::workflow::{Action, Choice, DEFAULT_LABEL, Edge, Node, Template};
+use crate::text::display_name;
+use crate::workflow::{Action, DEFAULT_LABEL, Edge, Node, SwitchRule, Template};
 use tramline_expr::{Str, Value};
 
-/// What the number of the round is called.
+/// The name of the round number.
 const ITERATION: &str = "__iteration__";
-/// What says why a loop ended.
-pub(super) const STOPPED: &str = "loop_stopped";
-/// How many rounds there are at most where the document does not say.
-const ROUNDS: u64 = 100;
-/// More rounds than this are refused: the limits of a run end it long before.
+/// The output field that says why a loop ended.
+pub(super) const STOPPED_FIELD: &str = "loop_stopped";
+/// Default maximum of rounds.
+const ROUNDS_DEFAULT: u64 = 100;
+/// Largest accepted maximum of rounds: the limits of a run end it long before.
 const ROUNDS_MAX: u64 = 100_000;
-/// The label of the way back.
-const AGAIN: &str = "again";
+/// The label of the edge that leads back.
+const AGAIN_LABEL: &str = "again";
 
 /// The ids of the nodes that a loop adds.
-pub(super) struct Ids {
+pub(super) struct LoopNodeIds {
     begin: Str,
     round: Str,
     check: Str,
     pub(super) end: Str,
 }
 
-impl Ids {
-    /// Ids that nobody has.
+impl LoopNodeIds {
+    /// Unused ids, derived from the node's id.
     pub(super) fn of(id: &str, is_taken: impl Fn(&str) -> bool) -> Self {
         let free = |what: &str| {
             let mut name = format!("{id}-{what}");
@@ -53,59 +53,59 @@ impl Ids {
         }
     }
 
-    fn path(&self, steps: &[&str]) -> Operand {
-        let steps = steps.iter().map(|step| Step::Key((*step).into()));
-        Operand::Path(Path::new(self.round.clone(), steps.collect()))
+    fn round_path(&self, steps: &[&str]) -> ReferenceOperand {
+        let steps = steps.iter().map(|step| ReferenceStep::Key((*step).into()));
+        ReferenceOperand::Path(ReferencePath::new(self.round.clone(), steps.collect()))
     }
 }
 
-/// A loop, to be woven into the graph once all its ways are known.
-pub(super) struct Loop<'t> {
+/// A loop, added to the graph once all edges are known.
+pub(super) struct NodeLoop<'t> {
     node: Str,
-    at: At<'t>,
-    /// The inputs of each round, as an expression.
+    at: Spanned<'t>,
+    /// The inputs of a round, as an expression.
     inputs: String,
     /// Whether there is another round, as an expression.
-    again: String,
-    most: String,
+    continues: String,
+    rounds_max: String,
 }
 
-/// Reads `loop` of a node, with the node's own inputs.
+/// Reads the `loop` of a node, with the node's inputs.
 pub(super) fn read<'t>(
-    at: At<'t>,
+    at: Spanned<'t>,
     node: &Str,
-    inputs: Option<At<'t>>,
-    names: &Names<'t>,
-    flaws: &mut Flaws,
-) -> Option<(Loop<'t>, Locals)> {
+    inputs: Option<Spanned<'t>>,
+    names: &ReferenceScope<'t>,
+    flaws: &mut FlawCollector,
+) -> Option<(NodeLoop<'t>, LocalInputs)> {
     let hint = "write `while` or `until`, each a single `${node.key}`";
     if at.value.as_object().is_none() {
-        fields::wrong(at, "loop", "an object", hint, flaws);
+        fields::report_wrong_type(at, "loop", "an object", hint, flaws);
         return None;
     }
     const KNOWN: [&str; 4] = ["while", "until", "carry", "max_iterations"];
-    fields::unknown(at, "`loop`", &KNOWN, flaws);
+    fields::warn_unknown(at, "`loop`", &KNOWN, flaws);
     let ids = names.loop_of(node)?;
     let again = condition(at, names, hint, flaws);
-    let seeds = mapping(inputs, "inputs", names, flaws);
-    let carry = mapping(fields::given(at, "carry"), "carry", names, flaws);
-    let most = match fields::given(at, "max_iterations") {
-        None => ROUNDS.to_string(),
-        Some(most) => match Reader::new(names, flaws).template(most) {
+    let seeds = read_mapping(inputs, "inputs", names, flaws);
+    let carry = read_mapping(fields::present(at, "carry"), "carry", names, flaws);
+    let most = match fields::present(at, "max_iterations") {
+        None => ROUNDS_DEFAULT.to_string(),
+        Some(most) => match TemplateReader::new(names, flaws).template(most) {
             Template::Expr(source) => format!("({source})"),
             Template::Literal(_) | Template::Object(_) | Template::Array(_) => {
-                fields::whole(most, "max_iterations", 1, ROUNDS_MAX, flaws)?.to_string()
+                fields::whole_number(most, "max_iterations", 1, ROUNDS_MAX, flaws)?.to_string()
             }
         },
     };
-    let mut locals = Locals::new();
-    locals.insert(ITERATION.into(), vec![ids.path(&["iteration"])]);
+    let mut locals = LocalInputs::new();
+    locals.insert(ITERATION.into(), vec![ids.round_path(&["iteration"])]);
     let mut parts = Vec::new();
     let carried = |key: &Str| carry.iter().find(|(other, _)| other == key);
     for (key, seed) in &seeds {
-        let (name, seed) = (text(key), source(seed));
+        let (name, seed) = (jsonata_string(key), template_source(seed));
         parts.push(match carried(key) {
-            Some((_, carried)) => format!("{name}: $first ? {seed} : {}", source(carried)),
+            Some((_, carried)) => format!("{name}: $first ? {seed} : {}", template_source(carried)),
             None => format!("{name}: {seed}"),
         });
     }
@@ -113,38 +113,43 @@ pub(super) fn read<'t>(
         if seeds.iter().all(|(other, _)| other != key) {
             parts.push(format!(
                 "{}: $first ? null : {}",
-                text(key),
-                source(carried)
+                jsonata_string(key),
+                template_source(carried)
             ));
         }
     }
     for (key, _) in seeds.iter().chain(&carry) {
-        locals.insert(key.clone(), vec![ids.path(&["inputs", key])]);
+        locals.insert(key.clone(), vec![ids.round_path(&["inputs", key])]);
     }
-    let woven = Loop {
+    let woven = NodeLoop {
         node: node.clone(),
         at,
         inputs: format!("{{{}}}", parts.join(", ")),
-        again: again?,
-        most,
+        continues: again?,
+        rounds_max: most,
     };
     Some((woven, locals))
 }
 
-/// Whether the condition asks for another round, as an expression.
-fn condition<'t>(at: At<'t>, names: &Names<'t>, hint: &str, flaws: &mut Flaws) -> Option<String> {
-    let (field, holds) = match (fields::given(at, "while"), fields::given(at, "until")) {
+/// The loop condition as an expression that is true if there is another round.
+fn condition<'t>(
+    at: Spanned<'t>,
+    names: &ReferenceScope<'t>,
+    hint: &str,
+    flaws: &mut FlawCollector,
+) -> Option<String> {
+    let (field, holds) = match (fields::present(at, "while"), fields::present(at, "until")) {
         (Some(field), None) => (field, true),
         (None, Some(field)) => (field, false),
         (None, None) => {
-            fields::missing(at, "`loop`", "while", hint, flaws);
+            fields::report_missing(at, "`loop`", "while", hint, flaws);
             return None;
         }
         (Some(_), Some(field)) => {
             let message = "a loop has `while` or `until`, not both";
             flaws.add(
-                Code::WrongType,
-                field.place(),
+                FlawCode::WrongType,
+                field.source_span(),
                 message,
                 "remove one of them",
             );
@@ -152,16 +157,18 @@ fn condition<'t>(at: At<'t>, names: &Names<'t>, hint: &str, flaws: &mut Flaws) -
         }
     };
     let before = flaws.count();
-    // One reference keeps its type; several are a text, which is always true.
-    let single = |text: &str| text.starts_with(SIGN) && text.matches(SIGN).count() == 1;
+    // A single reference keeps its type; several make a string, which is always true.
+    let single = |text: &str| {
+        text.starts_with(REFERENCE_START) && text.matches(REFERENCE_START).count() == 1
+    };
     let single = field
         .value
         .as_str()
         .is_some_and(|text| single(text) && text.ends_with('}'));
-    let template = Reader::new(names, flaws).template(field);
+    let template = TemplateReader::new(names, flaws).template(field);
     match template {
         Template::Expr(_) if !single => {
-            fields::wrong(
+            fields::report_wrong_type(
                 field,
                 "the condition",
                 "a single `${node.key}`",
@@ -175,55 +182,55 @@ fn condition<'t>(at: At<'t>, names: &Names<'t>, hint: &str, flaws: &mut Flaws) -
         Template::Literal(_) | Template::Object(_) | Template::Array(_) => {
             if flaws.count() == before {
                 let name = if holds { "while" } else { "until" };
-                fields::wrong(field, name, "a single `${node.key}`", hint, flaws);
+                fields::report_wrong_type(field, name, "a single `${node.key}`", hint, flaws);
             }
             None
         }
     }
 }
 
-/// Named values with references in them.
-pub(super) fn mapping<'t>(
-    at: Option<At<'t>>,
+/// Reads named values that may contain references.
+pub(super) fn read_mapping<'t>(
+    at: Option<Spanned<'t>>,
     name: &str,
-    names: &Names<'t>,
-    flaws: &mut Flaws,
+    names: &ReferenceScope<'t>,
+    flaws: &mut FlawCollector,
 ) -> Vec<(Str, Template)> {
     let Some(at) = at else {
         return Vec::new();
     };
     if at.value.as_object().is_none() {
-        fields::wrong(at, name, "an object", "name each value", flaws);
+        fields::report_wrong_type(at, name, "an object", "name each value", flaws);
         return Vec::new();
     }
-    let mut reader = Reader::new(names, flaws);
+    let mut reader = TemplateReader::new(names, flaws);
     at.fields()
         .map(|(key, field)| (key.clone(), reader.template(field)))
         .collect()
 }
 
-/// Weaves loops into a graph whose ways are all there. What they add stands behind the document's
-/// own nodes, of which there are `count`.
-pub(super) fn weave<'t>(
-    loops: Vec<Loop<'t>>,
+/// Adds loops to a graph whose edges are complete. The added nodes follow the document's own `count`
+/// nodes.
+pub(super) fn expand_loops<'t>(
+    loops: Vec<NodeLoop<'t>>,
     count: usize,
-    names: &Names<'t>,
-    sketch: &mut Sketch<'t>,
+    names: &ReferenceScope<'t>,
+    sketch: &mut WorkflowBuilder<'t>,
 ) {
     let begin = (count + 1).min(sketch.workflow.nodes.len());
     let nodes = sketch.workflow.nodes.split_off(begin);
     let sources = sketch.sources.split_off(begin);
     for one in loops {
         if let Some(ids) = names.loop_of(&one.node) {
-            one.weave(ids, sketch);
+            one.expand(ids, sketch);
         }
     }
     sketch.workflow.nodes.extend(nodes);
     sketch.sources.extend(sources);
 }
 
-impl<'t> Loop<'t> {
-    fn weave(&self, ids: &Ids, sketch: &mut Sketch<'t>) {
+impl<'t> NodeLoop<'t> {
+    fn expand(&self, ids: &LoopNodeIds, sketch: &mut WorkflowBuilder<'t>) {
         for edge in &mut sketch.workflow.edges {
             if edge.to == self.node {
                 edge.to = ids.begin.clone();
@@ -233,57 +240,61 @@ impl<'t> Loop<'t> {
             }
         }
         let node = self.node.as_str();
-        let ran = format!("$executionCount({})", text(node));
-        let begin = Path::new(ids.begin.clone(), vec![Step::Key("ran".into())]).jsonata();
-        let own = Path::new(node, Vec::new()).jsonata();
+        let ran = format!("$executionCount({})", jsonata_string(node));
+        let begin =
+            ReferencePath::new(ids.begin.clone(), vec![ReferenceStep::Key("ran".into())]).jsonata();
+        let own = ReferencePath::new(node, Vec::new()).jsonata();
         let rounds = format!("{ran} - {begin}");
         let inputs = &self.inputs;
-        self.compute(&ids.begin, format!("{{\"ran\": {ran}}}"), sketch);
+        self.add_compute_node(&ids.begin, format!("{{\"ran\": {ran}}}"), sketch);
         let round = format!(
             "($first := {ran} = {begin}; {{\"iteration\": {rounds} + 1, \"inputs\": {inputs}}})"
         );
-        self.compute(&ids.round, round, sketch);
-        let rule = format!("{} and {rounds} < {}", self.again, self.most);
+        self.add_compute_node(&ids.round, round, sketch);
+        let rule = format!("{} and {rounds} < {}", self.continues, self.rounds_max);
         let check = Action::Choose {
-            rules: vec![Choice {
+            rules: vec![SwitchRule {
                 rule: Value::object([("var", rule.into())]),
-                label: AGAIN.into(),
+                label: AGAIN_LABEL.into(),
             }],
             otherwise: Some(DEFAULT_LABEL.into()),
         };
-        sketch.add(Node::new(ids.check.clone(), check), Sources::at(self.at));
+        sketch.add_node(
+            Node::new(ids.check.clone(), check),
+            NodeSources::at(self.at),
+        );
         let why = format!(
-            "{{\"{STOPPED}\": {} ? \"max_iterations\" : \"condition\"}}",
-            self.again
+            "{{\"{STOPPED_FIELD}\": {} ? \"max_iterations\" : \"condition\"}}",
+            self.continues
         );
         let end = format!("$type({own}) = \"object\" ? $merge([{own}, {why}]) : {own}");
-        self.compute(&ids.end, end, sketch);
+        self.add_compute_node(&ids.end, end, sketch);
         let ways = [
             Edge::new(ids.begin.clone(), ids.round.clone()),
             Edge::new(ids.round.clone(), node),
             Edge::new(node, ids.check.clone()),
-            Edge::labelled(ids.check.clone(), ids.round.clone(), AGAIN),
+            Edge::labelled(ids.check.clone(), ids.round.clone(), AGAIN_LABEL),
             Edge::new(ids.check.clone(), ids.end.clone()),
         ];
         for way in ways {
-            sketch.lead(way, self.at);
+            sketch.add_edge(way, self.at);
         }
     }
 
-    fn compute(&self, id: &Str, expression: String, sketch: &mut Sketch<'t>) {
+    fn add_compute_node(&self, id: &Str, expression: String, sketch: &mut WorkflowBuilder<'t>) {
         let action = Action::Compute {
             expression: expression.into(),
         };
-        sketch.add(Node::new(id.clone(), action), Sources::at(self.at));
+        sketch.add_node(Node::new(id.clone(), action), NodeSources::at(self.at));
     }
 }
 
-/// What a node that is called for many items cannot also do.
-pub(super) fn refuse_batch(at: At<'_>, node: &str, flaws: &mut Flaws) {
+/// Rejects a node that has both `loop` and `batch`.
+pub(super) fn reject_batch(at: Spanned<'_>, node: &str, flaws: &mut FlawCollector) {
     flaws.add(
-        Code::Unsupported,
-        at.place(),
-        format!("`{}` has both `loop` and `batch`", shown(node)),
-        "put the batch into a workflow of its own, and loop over that",
+        FlawCode::Unsupported,
+        at.source_span(),
+        format!("`{}` has both `loop` and `batch`", display_name(node)),
+        "move the batch into a separate workflow and loop over that",
     );
 }

@@ -1,39 +1,41 @@
-//! `${…}`: references inside values, checked against the nodes and inputs there are.
+//! `${…}` references inside values, checked against the nodes and inputs of the document.
 
-use super::names::{Locals, Names, below};
-use crate::flaw::{Code, Place};
-use crate::formats::Flaws;
-use crate::formats::document::At;
-use crate::formats::reference::{Operand, Path, Piece, Reference, joined, steps};
-use crate::settings;
-use crate::text::{nearest, shown};
+use super::reference_scope::{LocalInputs, ReferenceScope, operand_part};
+use crate::flaw::{FlawCode, SourceSpan};
+use crate::formats::FlawCollector;
+use crate::formats::document::Spanned;
+use crate::formats::reference::{
+    OutputReference, ReferenceOperand, ReferencePath, TextPart, concat_expression, parse_steps,
+};
+use crate::setting_references;
+use crate::text::{display_name, nearest};
 use crate::workflow::Template;
 use std::ops::Range;
 use tramline_expr::{Str, Value};
 
-/// What begins a reference; with another `$` before it, it is just text.
-pub(super) const SIGN: &str = "${";
+/// The start of a reference; `$${` is plain text.
+pub(super) const REFERENCE_START: &str = "${";
 
-/// What the place of an item is called.
-pub(super) const INDEX: &str = "__index__";
+/// The name of the item's index in a batch.
+pub(super) const INDEX_NAME: &str = "__index__";
 
-/// Past this many flaws nobody is told which name was meant, or where in a text it stands: looking
-/// for it costs too much.
-const EXACT_MAX: usize = 100;
+/// Flaws after which suggestions and locations inside a string are no longer computed, to limit the
+/// cost.
+const EXACT_LOCATIONS_MAX: usize = 100;
 
-/// Reads values with references in them.
-pub(super) struct Reader<'n, 't, 'f> {
-    pub(super) names: &'n Names<'t>,
-    /// What the item of a batch is called, where there is one.
+/// Reads values that may contain references.
+pub(super) struct TemplateReader<'n, 't, 'f> {
+    pub(super) names: &'n ReferenceScope<'t>,
+    /// The name of the batch item, if there is one.
     pub(super) item: Option<&'n str>,
     /// The node's own inputs.
-    pub(super) locals: Option<&'n Locals>,
-    pub(super) flaws: &'f mut Flaws,
+    pub(super) locals: Option<&'n LocalInputs>,
+    pub(super) flaws: &'f mut FlawCollector,
 }
 
-impl<'n, 't, 'f> Reader<'n, 't, 'f> {
-    /// A reader of values outside of a batch, which sees nodes and inputs.
-    pub(super) fn new(names: &'n Names<'t>, flaws: &'f mut Flaws) -> Self {
+impl<'n, 't, 'f> TemplateReader<'n, 't, 'f> {
+    /// A reader for values outside of a batch, with access to nodes and inputs.
+    pub(super) fn new(names: &'n ReferenceScope<'t>, flaws: &'f mut FlawCollector) -> Self {
         Self {
             names,
             item: None,
@@ -42,10 +44,10 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
         }
     }
 
-    /// The template that stands at a place.
-    pub(super) fn template(&mut self, at: At<'t>) -> Template {
+    /// The template for a value.
+    pub(super) fn template(&mut self, at: Spanned<'t>) -> Template {
         match at.value {
-            Value::String(text) if text.contains(SIGN) => self.text(text, at),
+            Value::String(text) if text.contains(REFERENCE_START) => self.text(text, at),
             Value::Object(_) => {
                 let fields = at.fields().map(|(key, field)| (key.clone(), field));
                 let fields: Vec<_> = fields.collect();
@@ -53,7 +55,7 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
             }
             Value::Array(_) => {
                 let items: Vec<_> = at.items().map(|item| self.template(item)).collect();
-                match items.iter().map(plain).collect::<Option<Vec<_>>>() {
+                match items.iter().map(literal_value).collect::<Option<Vec<_>>>() {
                     Some(plain) => Template::Literal(Value::array(plain)),
                     None => Template::Array(items),
                 }
@@ -65,37 +67,37 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
     }
 
     /// The template of an object with these fields.
-    pub(super) fn object(&mut self, fields: Vec<(Str, At<'t>)>) -> Template {
+    pub(super) fn object(&mut self, fields: Vec<(Str, Spanned<'t>)>) -> Template {
         let fields: Vec<_> = fields
             .into_iter()
             .map(|(key, field)| (key, self.template(field)))
             .collect();
         let plain = fields
             .iter()
-            .map(|(key, field)| Some((key.clone(), plain(field)?)));
+            .map(|(key, field)| Some((key.clone(), literal_value(field)?)));
         match plain.collect::<Option<Vec<_>>>() {
             Some(plain) => Template::Literal(Value::object(plain)),
             None => Template::Object(fields),
         }
     }
 
-    /// A text with references in it. One that is nothing but a reference keeps its type.
-    fn text(&mut self, text: &str, at: At<'t>) -> Template {
+    /// A string with references. A string that is only a reference keeps the type of its value.
+    fn text(&mut self, text: &str, at: Spanned<'t>) -> Template {
         let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut done = 0;
-        while let Some(found) = text[done..].find(SIGN) {
+        while let Some(found) = text[done..].find(REFERENCE_START) {
             let begin = done + found;
             plain.push_str(&text[done..begin]);
-            let inside = begin + SIGN.len();
+            let inside = begin + REFERENCE_START.len();
             if plain.ends_with('$') && begin > done {
-                // The sign that says it is text goes, the rest stays.
+                // Drop the escaping `$` and keep the rest as text.
                 plain.pop();
-                plain.push_str(SIGN);
+                plain.push_str(REFERENCE_START);
                 done = inside;
-                if settings::begins(&text[begin..]) {
-                    // Two pieces, so that together they name no setting.
-                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                if setting_references::starts_with_reference(&text[begin..]) {
+                    // Split into two pieces, so that the result is not read as a setting.
+                    pieces.push(TextPart::Text(std::mem::take(&mut plain)));
                 }
                 continue;
             }
@@ -104,34 +106,34 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
                 done = begin + end;
                 continue;
             }
-            let Some(end) = closing(&text[inside..]).map(|end| inside + end) else {
-                self.bad(at, begin..text.len(), "this `${` is never closed");
+            let Some(end) = closing_brace(&text[inside..]).map(|end| inside + end) else {
+                self.report_invalid(at, begin..text.len(), "`${` is not closed");
                 return Template::Literal(at.value.clone());
             };
             if !plain.is_empty() {
-                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                pieces.push(TextPart::Text(std::mem::take(&mut plain)));
             }
             if let Some(reference) = self.reference(&text[inside..end], at, inside) {
-                pieces.push(Piece::Reference(reference));
+                pieces.push(TextPart::Reference(reference));
             }
             done = end + 1;
         }
         plain.push_str(&text[done..]);
         if !plain.is_empty() {
-            pieces.push(Piece::Text(plain));
+            pieces.push(TextPart::Text(plain));
         }
         match pieces.as_slice() {
             [] => Template::Literal("".into()),
-            [Piece::Text(only)] => Template::Literal(only.as_str().into()),
-            [Piece::Reference(only)] => Template::Expr(only.jsonata().into()),
-            pieces => Template::Expr(joined(pieces).into()),
+            [TextPart::Text(only)] => Template::Literal(only.as_str().into()),
+            [TextPart::Reference(only)] => Template::Expr(only.jsonata().into()),
+            pieces => Template::Expr(concat_expression(pieces).into()),
         }
     }
 
-    /// Where the name of a setting ends that a text begins with. A node or an input of that name
-    /// comes first.
+    /// The end of a settings reference at the start of a text. A node or an input called `settings` takes
+    /// precedence.
     fn setting(&self, text: &str) -> Option<usize> {
-        let (at, _) = settings::references(text).next()?;
+        let (at, _) = setting_references::references(text).next()?;
         let taken = self.names.is_node("settings")
             || self.item == Some("settings")
             || self
@@ -142,9 +144,14 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
         (at.start == 0 && !taken).then_some(at.end)
     }
 
-    /// What stands between `${` and `}`: names with their ways, and what to take instead.
-    fn reference(&mut self, inside: &str, at: At<'t>, offset: usize) -> Option<Reference> {
-        let mut operands: Vec<Operand> = Vec::new();
+    /// Parses the content of `${…}`: paths, with fallbacks after `??`.
+    fn reference(
+        &mut self,
+        inside: &str,
+        at: Spanned<'t>,
+        offset: usize,
+    ) -> Option<OutputReference> {
+        let mut operands: Vec<ReferenceOperand> = Vec::new();
         let mut begin = 0;
         for part in inside.split("??") {
             let lead = part.len() - part.trim_start().len();
@@ -153,85 +160,88 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
             let part = part.trim();
             let here = start..start + part.len().max(1);
             if let Ok(value) = Value::from_json(part) {
-                operands.push(Operand::Literal(value));
+                operands.push(ReferenceOperand::Literal(value));
                 continue;
             }
             let end = part.find(['.', '[']).unwrap_or(part.len());
-            let (steps, length) = steps(&part[end..]);
+            let (steps, length) = parse_steps(&part[end..]);
             let name = &part[..end];
             let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
             if name.is_empty() || !name.chars().all(plain) || end + length < part.len() {
-                self.bad(at, here, "this is no reference");
+                self.report_invalid(at, here, "invalid reference");
                 return None;
             }
             let variable = match name {
-                INDEX if self.item.is_some() => Some("index"),
+                INDEX_NAME if self.item.is_some() => Some("index"),
                 name => self.item.filter(|item| *item == name),
             };
             if let Some(variable) = variable {
-                operands.push(Operand::Path(Path {
-                    variable: true,
-                    ..Path::new(variable, steps)
+                operands.push(ReferenceOperand::Path(ReferencePath {
+                    is_variable: true,
+                    ..ReferencePath::new(variable, steps)
                 }));
                 continue;
             }
             if let Some(local) = self.locals.and_then(|locals| locals.get(name)) {
-                operands.extend(local.iter().filter_map(|one| below(one, &steps)));
+                operands.extend(local.iter().filter_map(|one| operand_part(one, &steps)));
                 continue;
             }
             match self.names.operands(name, steps) {
                 Some(found) => operands.extend(found),
                 None => {
-                    self.unknown(name, at, start..start + name.len());
+                    self.report_unknown(name, at, start..start + name.len());
                     return None;
                 }
             }
         }
         operands.dedup();
-        // Nothing comes after what is always there.
+        // Nothing is tried after a literal.
         let last = operands
             .iter()
-            .position(|one| matches!(one, Operand::Literal(_)));
+            .position(|one| matches!(one, ReferenceOperand::Literal(_)));
         operands.truncate(last.map_or(operands.len(), |at| at + 1));
-        Some(Reference {
+        Some(OutputReference {
             operands,
-            sure: false,
+            is_certain: false,
         })
     }
 
-    /// How many names are compared with one that is unknown: none any more after many flaws.
-    fn care(&self) -> usize {
-        if self.flaws.count() > EXACT_MAX {
+    /// The number of names considered for suggestions: none once there are many flaws.
+    fn suggestion_limit(&self) -> usize {
+        if self.flaws.count() > EXACT_LOCATIONS_MAX {
             0
         } else {
             usize::MAX
         }
     }
 
-    fn place(&self, at: At<'t>, bytes: &Range<usize>) -> Place {
-        if self.flaws.count() > EXACT_MAX {
-            at.place()
+    fn span_of(&self, at: Spanned<'t>, bytes: &Range<usize>) -> SourceSpan {
+        if self.flaws.count() > EXACT_LOCATIONS_MAX {
+            at.source_span()
         } else {
-            at.inside(bytes)
+            at.span_inside(bytes)
         }
     }
 
-    fn unknown(&mut self, name: &str, at: At<'t>, bytes: Range<usize>) {
+    fn report_unknown(&mut self, name: &str, at: Spanned<'t>, bytes: Range<usize>) {
         let inputs = self.names.inputs.iter().map(|input| input.name.as_str());
-        let known: Vec<_> = inputs.chain(self.names.nodes()).take(self.care()).collect();
+        let known: Vec<_> = inputs
+            .chain(self.names.nodes())
+            .take(self.suggestion_limit())
+            .collect();
         let hint = match nearest(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "name a node or an input; `$${…}` is just text".to_owned(),
         };
-        let message = format!("there is no node or input `{}`", shown(name));
-        let place = self.place(at, &bytes);
-        self.flaws.add(Code::UnknownNode, place, message, hint);
+        let message = format!("there is no node or input `{}`", display_name(name));
+        let place = self.span_of(at, &bytes);
+        self.flaws.add(FlawCode::UnknownNode, place, message, hint);
     }
 
-    fn bad(&mut self, at: At<'t>, bytes: Range<usize>, message: &str) {
-        let place = self.place(at, &bytes);
+    fn report_invalid(&mut self, at: Spanned<'t>, bytes: Range<usize>, message: &str) {
+        let place = self.span_of(at, &bytes);
         self.flaws.add(
-            Code::BadExpression,
+            FlawCode::BadExpression,
             place,
             message,
             "write `${node.key[0]}`, or `$${…}` if it is just text",
@@ -239,8 +249,8 @@ impl<'n, 't, 'f> Reader<'n, 't, 'f> {
     }
 }
 
-/// Where the `}` is that ends a reference: not one in quotes.
-fn closing(text: &str) -> Option<usize> {
+/// The position of the closing `}`, ignoring quoted ones.
+fn closing_brace(text: &str) -> Option<usize> {
     let mut quoted = false;
     let mut letters = text.char_indices();
     while let Some((at, c)) = letters.next() {
@@ -257,7 +267,7 @@ fn closing(text: &str) -> Option<usize> {
 }
 
 /// The value of a template without references.
-fn plain(template: &Template) -> Option<Value> {
+fn literal_value(template: &Template) -> Option<Value> {
     match template {
         Template::Literal(value) => Some(value.clone()),
         Template::Expr(_) | Template::Object(_) | Template::Array(_) => None,

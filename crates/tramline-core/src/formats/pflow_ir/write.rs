@@ -1,35 +1,40 @@
-//! A workflow written as an IR, with what such a document cannot say.
+//! Writes a workflow as an IR and lists what an IR cannot represent.
 
+use super::node_types::{BUILTINS, IR_VERSION};
 use super::nodes::{END, SWITCH, TRANSFORM};
-use super::templates::{INDEX, SIGN};
-use super::types::{BUILTINS, IR_VERSION};
+use super::templates::{INDEX_NAME, REFERENCE_START};
 use crate::formats::reference::{
-    Operand, Path, Piece, Reference, Step, path_of, pieces_of, reference_of, steps,
+    OutputReference, ReferenceOperand, ReferencePath, ReferenceStep, TextPart, parse_steps,
+    path_of, pieces_of, reference_of,
 };
 use crate::formats::yaml_graph::BUILTIN;
-use crate::formats::yaml_graph::write::{bounds, care};
-use crate::formats::{Lost, Written};
+use crate::formats::yaml_graph::write::{write_limits, write_options};
+use crate::formats::{ConvertedDocument, LossCollector};
 use crate::ids::ToolName;
-use crate::settings;
+use crate::setting_references;
 use crate::workflow::{
-    Action, Choice, DEFAULT_LABEL, Each, Edge, ItemFailures, Join, Node, Template, Unhandled,
-    WORKFLOW_SERVER as WORKFLOWS, Workflow,
+    Action, DEFAULT_LABEL, Edge, FanOutSpec, ItemFailures, Join, Node, SwitchRule, Template,
+    UnhandledFailure, WORKFLOW_SERVER as WORKFLOWS, Workflow,
 };
 use std::collections::HashSet;
 use tramline_expr::{Map, Str, Value};
 
 /// Writes a workflow as an IR.
-pub fn write(servers: &Value, workflow: &Workflow) -> Written {
-    let mut lost = Lost::default();
-    let root = document(servers, workflow, &mut lost);
-    Written {
+pub fn write(servers: &Value, workflow: &Workflow) -> ConvertedDocument {
+    let mut lost = LossCollector::default();
+    let root = ir_document(servers, workflow, &mut lost);
+    ConvertedDocument {
         text: Value::from(root).to_json_pretty() + "\n",
-        lost: lost.told(),
+        losses: lost.into_losses(),
     }
 }
 
-/// The document that a workflow is as an IR.
-pub(in crate::formats) fn document(servers: &Value, workflow: &Workflow, lost: &mut Lost) -> Map {
+/// The IR document of a workflow.
+pub(in crate::formats) fn ir_document(
+    servers: &Value,
+    workflow: &Workflow,
+    lost: &mut LossCollector,
+) -> Map {
     let mut root = Map::new();
     root.insert("ir_version", IR_VERSION.into());
     root.insert("name", workflow.name.clone().into());
@@ -46,13 +51,13 @@ pub(in crate::formats) fn document(servers: &Value, workflow: &Workflow, lost: &
         .as_ref()
         .map_or_else(Map::new, |schema| inputs(schema, lost));
     if workflow.output_schema.is_some() {
-        lost.add("the schema of the result");
+        lost.add("the output schema");
     }
-    lost.care(workflow);
+    lost.add_dag_defaults(workflow);
     match workflow.unhandled {
-        Unhandled::EndsRun => {}
-        Unhandled::SkipsDependents => {
-            lost.add("that a failure skips only what depends on it: here it ends the run");
+        UnhandledFailure::EndsRun => {}
+        UnhandledFailure::SkipsDependents => {
+            lost.add("that a failure skips only its dependents: here it ends the run");
         }
     }
     let is = |action: Action| move |node: &&Node| node.action == action;
@@ -61,28 +66,28 @@ pub(in crate::formats) fn document(servers: &Value, workflow: &Workflow, lost: &
         .iter()
         .find(is(Action::Entry))
         .map(|node| &node.id);
-    let limits = bounds(&workflow.limits, lost);
+    let limits = write_limits(&workflow.limits, lost);
     let exits = workflow.nodes.iter().filter(is(Action::Exit));
-    let mut writer = Writer {
+    let mut writer = IrWriter {
         workflow,
         entry,
         ids: workflow.nodes.iter().map(|node| node.id.as_str()).collect(),
         item: None,
         inputs: inputs.keys().cloned().collect(),
-        used: Vec::new(),
+        used_inputs: Vec::new(),
         exits: exits.map(|node| node.id.as_str()).collect(),
-        spelt: false,
+        writes_exits: false,
         lost,
     };
-    writer.spelt = writer.must_spell_ends();
+    writer.writes_exits = writer.must_write_exits();
     let nodes: Vec<_> = workflow
         .nodes
         .iter()
         .filter_map(|node| writer.node(node))
         .collect();
     let (edges, start) = (writer.edges(), writer.start());
-    for name in writer.used {
-        // What the schema is silent about may be given or not.
+    for name in writer.used_inputs {
+        // An input that the schema does not mention is optional.
         if !inputs.contains_key(&name) {
             inputs.insert(name, Value::object([("required", false.into())]));
         }
@@ -104,8 +109,8 @@ pub(in crate::formats) fn document(servers: &Value, workflow: &Workflow, lost: &
     root
 }
 
-/// The inputs that a schema describes.
-fn inputs(schema: &Value, lost: &mut Lost) -> Map {
+/// The inputs described by a schema.
+fn inputs(schema: &Value, lost: &mut LossCollector) -> Map {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema
         .get("required")
@@ -133,24 +138,24 @@ fn inputs(schema: &Value, lost: &mut Lost) -> Map {
     inputs
 }
 
-struct Writer<'a> {
+struct IrWriter<'a> {
     workflow: &'a Workflow,
     entry: Option<&'a Str>,
     ids: HashSet<&'a str>,
-    /// What the item is called in the node that is being written.
+    /// The item name of the node that is being written.
     item: Option<Str>,
-    /// The inputs that are declared, and those that were referred to.
+    /// The declared inputs.
     inputs: HashSet<Str>,
-    used: Vec<Str>,
+    used_inputs: Vec<Str>,
     exits: HashSet<&'a str>,
-    /// Whether the ends are written: a node that leads nowhere else needs none.
-    spelt: bool,
-    lost: &'a mut Lost,
+    /// Whether exit nodes are written; not needed if every exit is only a default successor.
+    writes_exits: bool,
+    lost: &'a mut LossCollector,
 }
 
-impl Writer<'_> {
-    /// Whether some way to an end is taken only by its label, or beside another.
-    fn must_spell_ends(&self) -> bool {
+impl IrWriter<'_> {
+    /// Whether an edge to an exit has a label of its own or exists beside another edge.
+    fn must_write_exits(&self) -> bool {
         let is_exit = |id: &Str| self.exits.contains(id.as_str());
         let edges = || self.workflow.edges.iter();
         let plain = |edge: &&Edge| edge.label == DEFAULT_LABEL;
@@ -165,8 +170,8 @@ impl Writer<'_> {
         })
     }
 
-    /// One call for each of many items.
-    fn batch(&mut self, node: &Node, each: &Each) -> Option<Value> {
+    /// Writes the `batch` of a node.
+    fn batch(&mut self, node: &Node, each: &FanOutSpec) -> Option<Value> {
         let items = self.template(node, &each.items)?;
         let handling = match each.failures {
             ItemFailures::Stop => "fail_fast",
@@ -185,11 +190,11 @@ impl Writer<'_> {
         let batch = node.each.as_ref().and_then(|each| self.batch(node, each));
         self.item = node.each.as_ref().map(|each| each.name.clone());
         let (kind, params) = match &node.action {
-            Action::Exit if self.spelt => (END.to_owned(), Value::Null),
+            Action::Exit if self.writes_exits => (END.to_owned(), Value::Null),
             Action::Entry | Action::Exit => return None,
             Action::Call { tool, arguments } => (type_of(tool), self.params(node, tool, arguments)),
             Action::Wait(_) => {
-                self.lost.add(format!("that `{}` waits", node.id));
+                self.lost.add(format!("the wait `{}`", node.id));
                 let params = Value::object([("expr", "$previousNode()".into())]);
                 (TRANSFORM.to_owned(), params)
             }
@@ -198,7 +203,7 @@ impl Writer<'_> {
                 (TRANSFORM.to_owned(), params)
             }
             Action::Choose { rules, otherwise } => {
-                let rule = |Choice { rule, label }: &Choice| {
+                let rule = |SwitchRule { rule, label }: &SwitchRule| {
                     Value::object([("rule", rule.clone()), ("action", label.clone().into())])
                 };
                 let mut params = vec![("rules", Value::array(rules.iter().map(rule)))];
@@ -224,14 +229,14 @@ impl Writer<'_> {
         if let Some(reason) = &node.approval {
             map.insert("approval", reason.clone().into());
         }
-        care(node, &mut map);
+        write_options(node, &mut map);
         Some(map.into())
     }
 
     fn params(&mut self, node: &Node, tool: &ToolName, arguments: &Template) -> Value {
         let params = match arguments {
             Template::Expr(source) => {
-                self.no_form(node, source);
+                self.add_expression_loss(node, source);
                 Value::object::<Str>([])
             }
             Template::Literal(_) | Template::Object(_) | Template::Array(_) => {
@@ -245,7 +250,7 @@ impl Writer<'_> {
         params
     }
 
-    fn no_form(&mut self, node: &Node, source: &str) {
+    fn add_expression_loss(&mut self, node: &Node, source: &str) {
         let id = &node.id;
         self.lost.add(format!(
             "the expression `{source}` in the arguments of `{id}`"
@@ -254,11 +259,11 @@ impl Writer<'_> {
 
     fn template(&mut self, node: &Node, template: &Template) -> Option<Value> {
         match template {
-            Template::Literal(value) => Some(escaped(value)),
+            Template::Literal(value) => Some(escape_literal(value)),
             Template::Expr(source) => {
                 let text = self.expression(source);
                 if text.is_none() {
-                    self.no_form(node, source);
+                    self.add_expression_loss(node, source);
                 }
                 text.map(Value::from)
             }
@@ -278,12 +283,14 @@ impl Writer<'_> {
         }
     }
 
-    /// An expression as a text with `${…}` in it, where it has such a form.
+    /// An expression as a string with `${…}`, if it has such a form.
     fn expression(&mut self, source: &str) -> Option<String> {
-        // People write the same way with or without the root.
+        // A path may be written with or without the root.
         let plain = source.strip_prefix("$.").unwrap_or(source);
         if let Some(path) = path_of(plain) {
-            return self.path(&path).map(|path| format!("{SIGN}{path}}}"));
+            return self
+                .path(&path)
+                .map(|path| format!("{REFERENCE_START}{path}}}"));
         }
         if let Some(reference) = reference_of(plain) {
             return self.reference(&reference);
@@ -291,9 +298,9 @@ impl Writer<'_> {
         let mut text = String::new();
         for piece in pieces_of(plain)? {
             match piece {
-                Piece::Text(part) => text.push_str(&as_text(&part)),
-                Piece::Reference(reference) => {
-                    // A `$` before it would make it just text.
+                TextPart::Text(part) => text.push_str(&escape_text(&part)),
+                TextPart::Reference(reference) => {
+                    // A preceding `$` would escape the reference.
                     if text.ends_with('$') {
                         return None;
                     }
@@ -304,44 +311,44 @@ impl Writer<'_> {
         Some(text)
     }
 
-    fn reference(&mut self, reference: &Reference) -> Option<String> {
+    fn reference(&mut self, reference: &OutputReference) -> Option<String> {
         let mut parts = Vec::new();
         for operand in &reference.operands {
             parts.push(match operand {
-                Operand::Literal(value) => {
+                ReferenceOperand::Literal(value) => {
                     let json = value.to_json();
-                    // What ends a reference early cannot stand in it.
+                    // A literal that would end the reference early cannot be written.
                     (!json.contains("??") && !json.contains('{')).then_some(json)?
                 }
-                Operand::Path(path) => self.path(path)?,
-                Operand::Source(_) => return None,
+                ReferenceOperand::Path(path) => self.path(path)?,
+                ReferenceOperand::Source(_) => return None,
             });
         }
-        Some(format!("{SIGN}{}}}", parts.join(" ?? ")))
+        Some(format!("{REFERENCE_START}{}}}", parts.join(" ?? ")))
     }
 
-    fn path(&mut self, path: &Path) -> Option<String> {
+    fn path(&mut self, path: &ReferencePath) -> Option<String> {
         let mut steps = path.steps.as_slice();
         let mut root = &path.root;
-        let index = Str::from(INDEX);
-        if path.variable {
+        let index = Str::from(INDEX_NAME);
+        if path.is_variable {
             match &self.item {
                 Some(_) if root == "index" => root = &index,
                 Some(item) if root == item && !self.ids.contains(item.as_str()) => {}
                 Some(_) | None => return None,
             }
         } else if Some(root) == self.entry {
-            let Some((Step::Key(name), rest)) = steps.split_first() else {
+            let Some((ReferenceStep::Key(name), rest)) = steps.split_first() else {
                 return None;
             };
             (root, steps) = (name, rest);
-            // Only what is declared is meant before a node of that name.
+            // A node takes precedence unless the input is declared.
             if self.ids.contains(root.as_str()) && !self.inputs.contains(root) {
                 return None;
             }
-            self.used.push(root.clone());
+            self.used_inputs.push(root.clone());
         } else if !self.ids.contains(root.as_str()) || self.inputs.contains(root) {
-            // An input of that name would be meant instead.
+            // An input with that name would take precedence.
             return None;
         }
         let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
@@ -351,12 +358,12 @@ impl Writer<'_> {
         let mut text = root.to_string();
         for step in steps {
             match step {
-                Step::Index(at) => text.push_str(&format!("[{at}]")),
-                Step::Key(key) if is_step(key) => text.push_str(&format!(".{key}")),
-                Step::Key(key) if !key.contains(['"', ']', '}', '?', '\\']) => {
+                ReferenceStep::Index(at) => text.push_str(&format!("[{at}]")),
+                ReferenceStep::Key(key) if is_plain_step(key) => text.push_str(&format!(".{key}")),
+                ReferenceStep::Key(key) if !key.contains(['"', ']', '}', '?', '\\']) => {
                     text.push_str(&format!("[\"{key}\"]"));
                 }
-                Step::Key(_) => return None,
+                ReferenceStep::Key(_) => return None,
             }
         }
         Some(text)
@@ -368,7 +375,7 @@ impl Writer<'_> {
             if Some(&edge.from) == self.entry {
                 continue;
             }
-            if !self.spelt && self.exits.contains(edge.to.as_str()) {
+            if !self.writes_exits && self.exits.contains(edge.to.as_str()) {
                 continue;
             }
             let mut map = vec![
@@ -383,7 +390,7 @@ impl Writer<'_> {
         edges
     }
 
-    /// The one node that a run begins with.
+    /// The start node of the run.
     fn start(&mut self) -> Option<Str> {
         let led: HashSet<&str> = self
             .workflow
@@ -409,20 +416,20 @@ impl Writer<'_> {
         };
         for other in starts.iter().skip(1) {
             self.lost.add(format!(
-                "that `{other}` starts at once: an IR has one start"
+                "that `{other}` also starts the run: an IR has one start node"
             ));
         }
         starts.first().map(|start| (*start).clone())
     }
 }
 
-fn is_step(key: &str) -> bool {
+fn is_plain_step(key: &str) -> bool {
     let dotted = format!(".{key}");
-    let (steps, length) = steps(&dotted);
+    let (steps, length) = parse_steps(&dotted);
     steps.len() == 1 && length == dotted.len()
 }
 
-/// The type that stands for a tool.
+/// The node type for a tool.
 fn type_of(tool: &ToolName) -> String {
     if tool.server == WORKFLOWS {
         WORKFLOWS.to_owned()
@@ -433,27 +440,28 @@ fn type_of(tool: &ToolName) -> String {
     }
 }
 
-/// A text in which `${` stands for itself, but where it names a setting: that it means here too.
-fn as_text(text: &str) -> String {
+/// Escapes `${` in a text, except in references to settings, which IRs support too.
+fn escape_text(text: &str) -> String {
     let mut written = String::new();
     let mut done = 0;
-    for (at, _) in settings::references(text) {
-        written.push_str(&text[done..at.start].replace(SIGN, "$${"));
+    for (at, _) in setting_references::references(text) {
+        written.push_str(&text[done..at.start].replace(REFERENCE_START, "$${"));
         written.push_str(&text[at.clone()]);
         done = at.end;
     }
-    written.push_str(&text[done..].replace(SIGN, "$${"));
+    written.push_str(&text[done..].replace(REFERENCE_START, "$${"));
     written
 }
 
-/// A literal, with what would be read as a reference put so that it is not.
-fn escaped(value: &Value) -> Value {
+/// A literal with `${` escaped in all of its strings.
+fn escape_literal(value: &Value) -> Value {
     match value {
-        Value::String(text) => as_text(text).into(),
-        Value::Array(items) => Value::array(items.iter().map(escaped)),
-        Value::Object(map) => {
-            Value::object(map.iter().map(|(key, value)| (key.clone(), escaped(value))))
-        }
+        Value::String(text) => escape_text(text).into(),
+        Value::Array(items) => Value::array(items.iter().map(escape_literal)),
+        Value::Object(map) => Value::object(
+            map.iter()
+                .map(|(key, value)| (key.clone(), escape_literal(value))),
+        ),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }

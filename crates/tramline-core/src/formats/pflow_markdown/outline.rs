@@ -1,22 +1,22 @@
-//! The outline of a document: its title, its sections, and in them inputs, steps and outputs.
+//! The outline of a document: its title, its sections, and their inputs, steps and outputs.
 
-use super::lines::{Lines, bullet, fence, heading, indent, opens_text};
-use crate::flaw::Code;
-use crate::formats::Flaws;
-use crate::formats::document::Span;
-use crate::formats::document::marks::place;
-use crate::text::{nearest, shown};
+use super::markdown_lines::{MarkdownLines, bullet, fence, heading, indent, opens_block_scalar};
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
+use crate::formats::document::SourceRange;
+use crate::formats::document::spans::place;
+use crate::text::{display_name, nearest};
 use std::ops::Range;
 
-/// The sections that mean something.
+/// The known sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum MarkdownSection {
     Inputs,
     Steps,
     Outputs,
 }
 
-impl Section {
+impl MarkdownSection {
     const ALL: [(Self, &'static str); 3] = [
         (Self::Inputs, "inputs"),
         (Self::Steps, "steps"),
@@ -30,7 +30,7 @@ impl Section {
             .map(|(section, _)| *section)
     }
 
-    /// What one of its entries is called.
+    /// The noun for one of its entries.
     pub(super) fn entry(self) -> &'static str {
         match self {
             Self::Inputs => "an input",
@@ -40,85 +40,85 @@ impl Section {
     }
 }
 
-/// An input, a step or an output: what stands under its heading, by lines.
-pub(super) struct Entity {
-    pub(super) section: Section,
-    /// The line of its heading, and the bytes of its name in it.
+/// An input, a step or an output: the content below its heading, by lines.
+pub(super) struct OutlineEntry {
+    pub(super) section: MarkdownSection,
+    /// The line of its heading, and the byte range of its name.
     pub(super) line: usize,
     pub(super) name: Range<usize>,
     pub(super) prose: Vec<usize>,
     /// The lines of each parameter.
     pub(super) items: Vec<Range<usize>>,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<StepBlock>,
 }
 
 /// A fenced block.
-pub(super) struct Block {
-    /// The line of its first fence.
+pub(super) struct StepBlock {
+    /// The line of its opening fence.
     pub(super) line: usize,
-    /// The words after the fence.
+    /// The text after the fence.
     pub(super) tag: String,
     pub(super) content: Range<usize>,
 }
 
-/// A document taken apart.
+/// The outline of a document.
 #[derive(Default)]
-pub(super) struct Outline {
-    pub(super) front: Option<Range<usize>>,
+pub(super) struct WorkflowOutline {
+    pub(super) front_matter: Option<Range<usize>>,
     pub(super) title: Option<(usize, Range<usize>)>,
     pub(super) prose: Vec<usize>,
-    /// Where each section begins.
-    pub(super) sections: Vec<(Section, usize)>,
-    pub(super) entities: Vec<Entity>,
+    /// The first line of each section.
+    pub(super) sections: Vec<(MarkdownSection, usize)>,
+    pub(super) entities: Vec<OutlineEntry>,
 }
 
-impl Outline {
-    pub(super) fn of(lines: &Lines<'_>, flaws: &mut Flaws) -> Self {
+impl WorkflowOutline {
+    pub(super) fn of(lines: &MarkdownLines<'_>, flaws: &mut FlawCollector) -> Self {
         let mut outline = Self::default();
         let mut at = 0;
         if lines.get(0).trim_end() == "---" {
             let end = (1..lines.count()).find(|at| lines.get(*at).trim_end() == "---");
             if let Some(end) = end {
-                outline.front = Some(1..end);
+                outline.front_matter = Some(1..end);
                 at = end + 1;
             }
         }
-        let mut walk = Walk {
+        let mut walk = OutlineBuilder {
             lines,
             outline,
-            here: Here::Top,
+            here: OutlinePosition::Top,
             flaws,
         };
         while at < lines.count() {
-            at = walk.step(at);
+            at = walk.read_element(at);
         }
         walk.outline
     }
 }
 
-/// Which part of a document the lines belong to.
+/// The part of a document that the current line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Here {
+enum OutlinePosition {
     /// Before any section.
     Top,
-    /// In a section that means something, before its first entry.
-    Section(Section),
+    /// In a known section, before its first entry.
+    Section(MarkdownSection),
     /// In the last entry.
     Entity,
-    /// In a section that is just text.
-    Elsewhere,
+    /// In a section that is ignored.
+    Ignored,
 }
 
-struct Walk<'l, 't, 'f> {
-    lines: &'l Lines<'t>,
-    outline: Outline,
-    here: Here,
-    flaws: &'f mut Flaws,
+struct OutlineBuilder<'l, 't, 'f> {
+    lines: &'l MarkdownLines<'t>,
+    outline: WorkflowOutline,
+    here: OutlinePosition,
+    flaws: &'f mut FlawCollector,
 }
 
-impl Walk<'_, '_, '_> {
-    /// Takes what begins at a line; gives the line after it.
-    fn step(&mut self, at: usize) -> usize {
+impl OutlineBuilder<'_, '_, '_> {
+    /// Processes the element that starts at a line and returns the line after it.
+    fn read_element(&mut self, at: usize) -> usize {
         let line = self.lines.get(at);
         if let Some((sign, count, tag)) = fence(line) {
             return self.block(at, sign, count, tag);
@@ -128,7 +128,7 @@ impl Walk<'_, '_, '_> {
             return at + 1;
         }
         match self.here {
-            Here::Entity => {
+            OutlinePosition::Entity => {
                 if let Some(content) = bullet(line) {
                     let end = self.item_end(at, content);
                     if let Some(entity) = self.outline.entities.last_mut() {
@@ -140,33 +140,38 @@ impl Walk<'_, '_, '_> {
                     entity.prose.push(at);
                 }
             }
-            Here::Top => self.outline.prose.push(at),
-            Here::Section(section) => {
+            OutlinePosition::Top => self.outline.prose.push(at),
+            OutlinePosition::Section(section) => {
                 if bullet(line).is_some() {
-                    self.stray(at, section);
+                    self.report_stray(at, section);
                 }
             }
-            Here::Elsewhere => {}
+            OutlinePosition::Ignored => {}
         }
         at + 1
     }
 
-    fn stray(&mut self, at: usize, section: Section) {
+    fn report_stray(&mut self, at: usize, section: MarkdownSection) {
         let entry = section.entry();
         let message = format!("this is not part of {entry}");
-        let hint = format!("put it under the heading `### name` of {entry}");
-        self.add(Code::UnknownField, self.lines.whole(at), message, &hint);
+        let hint = format!("move it below the `### name` heading of {entry}");
+        self.report(
+            FlawCode::UnknownField,
+            self.lines.line_span(at),
+            message,
+            &hint,
+        );
     }
 
-    fn add(&mut self, code: Code, span: Span, message: String, hint: &str) {
+    fn report(&mut self, code: FlawCode, span: SourceRange, message: String, hint: &str) {
         self.flaws
             .add(code, place(span, String::new()), message, hint);
     }
 
-    /// The line after a parameter: what is indented below it belongs to it, and so does all of a
-    /// block text, whatever it looks like.
+    /// The line after a parameter: lines indented below it belong to it, and so do all lines of a block
+    /// scalar.
     fn item_end(&self, at: usize, content: usize) -> usize {
-        let mut text = opens_text(self.lines.get(at));
+        let mut text = opens_block_scalar(self.lines.get(at));
         let mut end = at + 1;
         let mut next = end;
         while next < self.lines.count() {
@@ -181,7 +186,7 @@ impl Walk<'_, '_, '_> {
                 if !below || fence(line).is_some() {
                     break;
                 }
-                text = opens_text(line);
+                text = opens_block_scalar(line);
             }
             end = next;
         }
@@ -196,23 +201,23 @@ impl Walk<'_, '_, '_> {
         };
         let close = (at + 1..self.lines.count()).find(closes);
         if close.is_none() {
-            let message = "this block is never closed".to_owned();
+            let message = "this block is not closed".to_owned();
             let hint = format!("close it with a line {}", sign.to_string().repeat(count));
-            self.add(Code::Syntax, self.lines.whole(at), message, &hint);
+            self.report(FlawCode::Syntax, self.lines.line_span(at), message, &hint);
         }
         let end = close.unwrap_or(self.lines.count());
         match self.here {
-            Here::Entity => {
+            OutlinePosition::Entity => {
                 if let Some(entity) = self.outline.entities.last_mut() {
-                    entity.blocks.push(Block {
+                    entity.blocks.push(StepBlock {
                         line: at,
                         tag: tag.to_owned(),
                         content: at + 1..end,
                     });
                 }
             }
-            Here::Section(section) => self.stray(at, section),
-            Here::Top | Here::Elsewhere => {}
+            OutlinePosition::Section(section) => self.report_stray(at, section),
+            OutlinePosition::Top | OutlinePosition::Ignored => {}
         }
         end + 1
     }
@@ -221,25 +226,25 @@ impl Walk<'_, '_, '_> {
         let name = &self.lines.get(at)[words.clone()];
         match level {
             1 => {
-                if self.outline.title.is_none() && self.here == Here::Top {
+                if self.outline.title.is_none() && self.here == OutlinePosition::Top {
                     self.outline.title = Some((at, words));
                 } else {
-                    self.here = Here::Elsewhere;
+                    self.here = OutlinePosition::Ignored;
                 }
             }
             2 => self.section(at, name, words),
             _ => {
                 let section = match self.here {
-                    Here::Section(section) => section,
-                    Here::Entity => match self.outline.entities.last() {
+                    OutlinePosition::Section(section) => section,
+                    OutlinePosition::Entity => match self.outline.entities.last() {
                         Some(entity) => entity.section,
                         None => return,
                     },
-                    Here::Top | Here::Elsewhere => return,
+                    OutlinePosition::Top | OutlinePosition::Ignored => return,
                 };
-                self.here = Here::Entity;
+                self.here = OutlinePosition::Entity;
                 self.check_name(at, name, &words, section);
-                self.outline.entities.push(Entity {
+                self.outline.entities.push(OutlineEntry {
                     section,
                     line: at,
                     name: words,
@@ -253,45 +258,51 @@ impl Walk<'_, '_, '_> {
 
     fn section(&mut self, at: usize, name: &str, words: Range<usize>) {
         let span = self.lines.span(at, words);
-        self.here = match Section::named(name) {
-            None => Here::Elsewhere,
+        self.here = match MarkdownSection::named(name) {
+            None => OutlinePosition::Ignored,
             Some(section) => {
                 let known = self.outline.sections.iter();
                 if let Some((_, first)) = known.clone().find(|(known, _)| *known == section) {
                     let message = format!(
-                        "there is a second section `{}`, the first is in line {}",
-                        shown(name),
+                        "the section `{}` appears twice, first in line {}",
+                        display_name(name),
                         first + 1
                     );
-                    self.add(Code::Duplicate, span, message, "put both together");
+                    self.report(FlawCode::Duplicate, span, message, "merge them");
                 }
                 self.outline.sections.push((section, at));
-                return self.here = Here::Section(section);
+                return self.here = OutlinePosition::Section(section);
             }
         };
-        let known = Section::ALL.iter().map(|(_, known)| *known);
+        let known = MarkdownSection::ALL.iter().map(|(_, known)| *known);
         if let Some(near) = nearest(&name.to_ascii_lowercase(), known) {
             let mut near = near.to_owned();
             near[..1].make_ascii_uppercase();
-            let message = format!("the section `{}` means nothing here", shown(name));
+            let message = format!("unknown section `{}`", display_name(name));
             let hint = format!("did you mean `{near}`?");
-            self.add(Code::UnknownField, span, message, &hint);
+            self.report(FlawCode::UnknownField, span, message, &hint);
         } else if name.eq_ignore_ascii_case("cache") {
-            let message = "`Cache` does nothing: no part of a prompt is kept".to_owned();
-            self.add(Code::UnknownField, span, message, "remove it");
+            let message = "`Cache` has no effect: prompts are not cached".to_owned();
+            self.report(FlawCode::UnknownField, span, message, "remove it");
         }
     }
 
-    fn check_name(&mut self, at: usize, name: &str, words: &Range<usize>, section: Section) {
+    fn check_name(
+        &mut self,
+        at: usize,
+        name: &str,
+        words: &Range<usize>,
+        section: MarkdownSection,
+    ) {
         if name.is_empty() || name.contains(char::is_whitespace) {
             let message = format!(
                 "`{}` cannot be the name of {}",
-                shown(name),
+                display_name(name),
                 section.entry()
             );
-            let hint = "use letters, digits, `-` and `_`, and no blanks";
-            self.add(
-                Code::WrongType,
+            let hint = "use letters, digits, `-` and `_`, without spaces";
+            self.report(
+                FlawCode::WrongType,
                 self.lines.span(at, words.clone()),
                 message,
                 hint,

@@ -1,34 +1,34 @@
-//! A workflow written as markdown, with what such a document cannot say.
+//! Writes a workflow as markdown and lists what it cannot represent.
 //!
-//! It is what the same workflow is as an IR, with its edges said by the steps themselves.
+//! The content is that of the IR, with edges written in the steps.
 
-use super::parts::OWN;
-use crate::formats::document::is_plain_text;
-use crate::formats::{Lost, Written, pflow_ir, yaml_text};
+use super::ir_assembler::STEP_FIELDS;
+use crate::formats::document::is_unquoted_string;
+use crate::formats::{ConvertedDocument, LossCollector, pflow_ir, yaml_text};
 use crate::workflow::{DEFAULT_LABEL, ERROR_LABEL, Workflow};
 use std::collections::HashSet;
 use tramline_expr::{Map, Str, Value};
 
-/// Lists and objects that fit into this many characters stand on one line.
+/// Longest list or object written on one line, in characters.
 const FLOW_CHARS_MAX: usize = 70;
-/// What ends a run.
+/// The target that ends a run.
 const END: &str = "end";
 
 /// Writes a workflow as markdown.
-pub fn write(servers: &Value, workflow: &Workflow) -> Written {
-    let mut lost = Lost::default();
+pub fn write(servers: &Value, workflow: &Workflow) -> ConvertedDocument {
+    let mut lost = LossCollector::default();
     let root = pflow_ir::written(servers, workflow, &mut lost);
-    let text = Writer::new(&root, &mut lost).document(workflow);
-    Written {
+    let text = MarkdownWriter::new(&root, &mut lost).document(workflow);
+    ConvertedDocument {
         text,
-        lost: lost.told(),
+        losses: lost.into_losses(),
     }
 }
 
-/// One step as it stands under its heading, from the shape that it has in an IR.
-pub(super) fn step(node: &Value) -> String {
-    let (root, mut lost) = (Map::new(), Lost::default());
-    let mut writer = Writer::new(&root, &mut lost);
+/// A step in markdown, from its IR node.
+pub(super) fn step_text(node: &Value) -> String {
+    let (root, mut lost) = (Map::new(), LossCollector::default());
+    let mut writer = MarkdownWriter::new(&root, &mut lost);
     writer.heading(3, text_of(node, "id"));
     writer.prose(text_of(node, "purpose"));
     writer.out.push('\n');
@@ -45,31 +45,31 @@ pub(super) fn step(node: &Value) -> String {
     writer.out
 }
 
-/// One parameter as its line.
-pub(super) fn line(key: &str, value: &Value) -> String {
-    let (root, mut lost) = (Map::new(), Lost::default());
-    let mut writer = Writer::new(&root, &mut lost);
+/// A parameter as a line.
+pub(super) fn parameter_line(key: &str, value: &Value) -> String {
+    let (root, mut lost) = (Map::new(), LossCollector::default());
+    let mut writer = MarkdownWriter::new(&root, &mut lost);
     writer.parameter(key, value);
     writer.out
 }
 
-/// A way between two steps.
-struct Way<'a> {
+/// An edge between two steps.
+struct StepEdge<'a> {
     from: &'a str,
     to: &'a str,
     label: &'a str,
 }
 
-struct Writer<'a> {
+struct MarkdownWriter<'a> {
     root: &'a Map,
-    /// The steps in the order they are written: the first one starts.
+    /// The steps in the order they are written; the first one is the start.
     steps: Vec<&'a Value>,
-    ways: Vec<Way<'a>>,
-    /// The nodes that only end a run.
-    ends: HashSet<&'a str>,
-    /// The steps that are led to only on some condition.
+    edges: Vec<StepEdge<'a>>,
+    /// The nodes that only end the run.
+    exit_nodes: HashSet<&'a str>,
+    /// The steps reached only through branches.
     branches: HashSet<&'a str>,
-    lost: &'a mut Lost,
+    lost: &'a mut LossCollector,
     out: String,
 }
 
@@ -81,9 +81,9 @@ fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-impl<'a> Writer<'a> {
-    fn new(root: &'a Map, lost: &'a mut Lost) -> Self {
-        let way = |edge: &'a Value| Way {
+impl<'a> MarkdownWriter<'a> {
+    fn new(root: &'a Map, lost: &'a mut LossCollector) -> Self {
+        let way = |edge: &'a Value| StepEdge {
             from: text_of(edge, "from"),
             to: text_of(edge, "to"),
             label: edge
@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
         };
         let nodes = items(root, "nodes");
         let is_end = |node: &&Value| text_of(node, "type") == END;
-        let ends: HashSet<_> = nodes
+        let exit_nodes: HashSet<_> = nodes
             .iter()
             .filter(is_end)
             .map(|node| text_of(node, "id"))
@@ -107,14 +107,14 @@ impl<'a> Writer<'a> {
             let first = steps.remove(at);
             steps.insert(0, first);
         }
-        let ways: Vec<_> = items(root, "edges").iter().map(way).collect();
-        let named = |way: &&Way<'a>| way.label != DEFAULT_LABEL;
-        let branches = ways.iter().filter(named).map(|way| way.to).collect();
+        let edges: Vec<_> = items(root, "edges").iter().map(way).collect();
+        let named = |way: &&StepEdge<'a>| way.label != DEFAULT_LABEL;
+        let branches = edges.iter().filter(named).map(|way| way.to).collect();
         Self {
             root,
             steps,
-            ways,
-            ends,
+            edges,
+            exit_nodes,
             branches,
             lost,
             out: String::new(),
@@ -162,7 +162,7 @@ impl<'a> Writer<'a> {
             .push_str(&format!("\n{} {name}\n", "#".repeat(level)));
     }
 
-    /// Prose, with what would be taken for something else put so that it is not.
+    /// Writes prose and escapes lines that would be read as markup.
     fn prose(&mut self, text: &str) {
         if text.trim().is_empty() {
             return;
@@ -199,7 +199,7 @@ impl<'a> Writer<'a> {
                 ("workflow", _) => later.push((key.as_str(), value.clone())),
                 ("switch", "rules") => later.push(("rules", self.rules(id, value))),
                 ("switch", "otherwise") => {}
-                (_, key) if OWN.contains(&key) => {
+                (_, key) if STEP_FIELDS.contains(&key) => {
                     self.lost.add(format!("the argument `{key}` of `{id}`"));
                 }
                 (_, key) => later.push((key, value.clone())),
@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
                 _ => self.parameter(key, value),
             }
         }
-        self.leads(at, id, kind == "switch");
+        self.write_edges(at, id, kind == "switch");
         later.extend(node.get("batch").map(|batch| ("batch", batch.clone())));
         let (short, long): (Vec<_>, Vec<_>) =
             later.into_iter().partition(|(_, value)| is_short(value));
@@ -224,14 +224,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The rules of a choice, which lead to steps by their names.
+    /// The rules of a switch, whose actions are step names.
     fn rules(&mut self, id: &str, rules: &Value) -> Value {
         let rules = rules.as_array().unwrap_or_default().iter().map(|rule| {
             let label = text_of(rule, "action");
             let to = self.target(id, label);
             if to != label {
                 self.lost.add(format!(
-                    "the output `{label}` of `{id}`: here it is the name of the step it leads to, `{to}`"
+                    "the output `{label}` of `{id}`: here it is the name of the target step, `{to}`"
                 ));
             }
             let condition = rule.get("rule").cloned().unwrap_or_default();
@@ -243,17 +243,17 @@ impl<'a> Writer<'a> {
     /// The step that a label leads to.
     fn target(&self, id: &str, label: &str) -> Str {
         let mut ways = self
-            .ways
+            .edges
             .iter()
             .filter(|way| way.from == id && way.label == label);
         match ways.next() {
-            Some(way) if self.ends.contains(way.to) => END.into(),
+            Some(way) if self.exit_nodes.contains(way.to) => END.into(),
             Some(way) => way.to.into(),
             None => END.into(),
         }
     }
 
-    fn leads(&mut self, at: usize, id: &'a str, chooses: bool) {
+    fn write_edges(&mut self, at: usize, id: &'a str, chooses: bool) {
         let after = self.steps.get(at + 1).map(|node| text_of(node, "id"));
         let label = match chooses {
             false => DEFAULT_LABEL.into(),
@@ -264,16 +264,16 @@ impl<'a> Writer<'a> {
                 Some(Value::String(label)) => label.clone(),
                 _ => {
                     self.lost.add(format!(
-                        "that `{id}` fails if no rule holds: here it ends the run"
+                        "that `{id}` fails if no rule matches: here it ends the run"
                     ));
                     Str::default()
                 }
             },
         };
         for label in [label.as_str(), ERROR_LABEL] {
-            let same = |way: &&Way<'a>| way.from == id && way.label == label;
+            let same = |way: &&StepEdge<'a>| way.from == id && way.label == label;
             let others: Vec<_> = self
-                .ways
+                .edges
                 .iter()
                 .filter(same)
                 .skip(1)
@@ -281,7 +281,7 @@ impl<'a> Writer<'a> {
                 .collect();
             for other in others {
                 self.lost
-                    .add(format!("the second way of `{id}`, to `{other}`"));
+                    .add(format!("the additional edge from `{id}` to `{other}`"));
             }
         }
         let next = self.target(id, &label);
@@ -292,7 +292,7 @@ impl<'a> Writer<'a> {
             self.parameter("next", &next.into());
         }
         if self
-            .ways
+            .edges
             .iter()
             .any(|way| way.from == id && way.label == ERROR_LABEL)
         {
@@ -308,13 +308,13 @@ impl<'a> Writer<'a> {
         };
         let line = match is_name(key) {
             true => format!("- {key}: {value}\n"),
-            // With its value below, it is read as YAML, which knows quotes.
+            // With the value below the key, it is read as YAML, which supports quoted keys.
             false => format!("- {}:\n    {value}\n", Value::from(key).to_json()),
         };
         self.out.push_str(&line);
     }
 
-    /// A value of several lines.
+    /// Writes a value of several lines as a fenced block.
     fn block(&mut self, key: &str, value: &Value) {
         let Some(text) = value.as_str() else {
             if !is_name(key) {
@@ -348,13 +348,13 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Whether a key can stand before its value as it is.
+/// Whether a key needs no quotes.
 fn is_name(key: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     !key.is_empty() && key.chars().all(plain)
 }
 
-/// Whether a text can stand behind its key as it is.
+/// Whether a string needs no quotes after its key.
 fn is_bare(text: &str) -> bool {
     let begins = ['"', '\'', '[', '{', '|', '>'];
     !text.is_empty()
@@ -362,7 +362,7 @@ fn is_bare(text: &str) -> bool {
         && !text.starts_with(begins)
         && !text.contains(" #")
         && !text.contains(char::is_control)
-        && is_plain_text(text)
+        && is_unquoted_string(text)
 }
 
 fn is_short(value: &Value) -> bool {

@@ -1,37 +1,39 @@
-//! References known again in expressions, and their steps as other formats write them.
+//! Recognises references in expressions, and parses path steps in the syntax of other formats.
 
-use super::{Operand, Path, Piece, Reference, Step, joined};
+use super::{
+    OutputReference, ReferenceOperand, ReferencePath, ReferenceStep, TextPart, concat_expression,
+};
 use tramline_expr::{Str, Value};
 
-/// The steps that a text begins with, like `.a.b[0]["c d"]`, and how many bytes they take.
-pub(in crate::formats) fn steps(text: &str) -> (Vec<Step>, usize) {
+/// The steps at the start of a text, like `.a.b[0]["c d"]`, and their length in bytes.
+pub(in crate::formats) fn parse_steps(text: &str) -> (Vec<ReferenceStep>, usize) {
     let mut steps = Vec::new();
     let mut at = 0;
-    while let Some((step, length)) = step(&text[at..]) {
+    while let Some((step, length)) = parse_step(&text[at..]) {
         steps.push(step);
         at += length;
     }
     (steps, at)
 }
 
-fn step(text: &str) -> Option<(Step, usize)> {
+fn parse_step(text: &str) -> Option<(ReferenceStep, usize)> {
     if let Some(rest) = text.strip_prefix('.') {
         let length = name_length(rest);
-        return (length > 0).then(|| (Step::Key(rest[..length].into()), length + 1));
+        return (length > 0).then(|| (ReferenceStep::Key(rest[..length].into()), length + 1));
     }
     let rest = text.strip_prefix('[')?;
     if rest.starts_with(['"', '\'']) {
         let quote = &rest[..1];
         let end = rest[1..].find(quote)? + 1;
         let closed = rest[end + 1..].starts_with(']');
-        return closed.then(|| (Step::Key(rest[1..end].into()), end + 3));
+        return closed.then(|| (ReferenceStep::Key(rest[1..end].into()), end + 3));
     }
     let end = rest.find(']')?;
     let index = rest[..end].parse().ok()?;
-    Some((Step::Index(index), end + 2))
+    Some((ReferenceStep::Index(index), end + 2))
 }
 
-/// How many bytes a name takes. A hyphen belongs to it only where the name goes on.
+/// The length of a name in bytes. A hyphen belongs to it only if the name continues after it.
 fn name_length(text: &str) -> usize {
     let mut letters = text.char_indices().peekable();
     while let Some((at, c)) = letters.next() {
@@ -46,49 +48,51 @@ fn name_length(text: &str) -> usize {
     text.len()
 }
 
-/// The reference that an expression is, if it is one.
-pub(in crate::formats) fn reference_of(source: &str) -> Option<Reference> {
-    let (reference, length) = begin(source)?;
+/// The reference, if the expression is exactly one.
+pub(in crate::formats) fn reference_of(source: &str) -> Option<OutputReference> {
+    let (reference, length) = reference_prefix(source)?;
     (length == source.len()).then_some(reference)
 }
 
-/// The path that an expression is, if it is nothing else.
-pub(in crate::formats) fn path_of(source: &str) -> Option<Path> {
-    let (path, length) = path(source)?;
+/// The path, if the expression is exactly one.
+pub(in crate::formats) fn path_of(source: &str) -> Option<ReferencePath> {
+    let (path, length) = path_prefix(source)?;
     (length == source.len()).then_some(path)
 }
 
-/// The pieces of the text that an expression puts together, if it does just that.
-pub(in crate::formats) fn pieces_of(source: &str) -> Option<Vec<Piece>> {
+/// The pieces, if the expression is a concatenation of strings and references.
+pub(in crate::formats) fn pieces_of(source: &str) -> Option<Vec<TextPart>> {
     let mut pieces = Vec::new();
     let mut rest = source;
     loop {
         if let Some(inside) = rest.strip_prefix("$string(") {
-            let (reference, length) = begin(inside)?;
-            pieces.push(Piece::Reference(reference));
+            let (reference, length) = reference_prefix(inside)?;
+            pieces.push(TextPart::Reference(reference));
             rest = inside[length..].strip_prefix(')')?;
         } else {
-            let (value, length) = literal(rest).filter(|(value, _)| value.as_str().is_some())?;
-            pieces.push(Piece::Text(value.as_str()?.to_owned()));
+            let (value, length) =
+                json_prefix(rest).filter(|(value, _)| value.as_str().is_some())?;
+            pieces.push(TextPart::Text(value.as_str()?.to_owned()));
             rest = &rest[length..];
         }
         if rest.is_empty() {
-            // Only what would be written just so is known again.
-            return (joined(&pieces) == source).then_some(pieces);
+            // Only the exact form that we write is recognised.
+            return (concat_expression(&pieces) == source).then_some(pieces);
         }
         rest = rest.strip_prefix(" & ")?;
     }
 }
 
-/// The reference that a source begins with, and how many bytes it takes.
-fn begin(source: &str) -> Option<(Reference, usize)> {
+/// The reference at the start of a source, and its length in bytes.
+fn reference_prefix(source: &str) -> Option<(OutputReference, usize)> {
     let mut operands = Vec::new();
     let mut at = 0;
     loop {
         let rest = &source[at..];
-        let (operand, length) = match path(rest) {
-            Some((path, length)) => (Operand::Path(path), length),
-            None => literal(rest).map(|(value, length)| (Operand::Literal(value), length))?,
+        let (operand, length) = match path_prefix(rest) {
+            Some((path, length)) => (ReferenceOperand::Path(path), length),
+            None => json_prefix(rest)
+                .map(|(value, length)| (ReferenceOperand::Literal(value), length))?,
         };
         operands.push(operand);
         at += length;
@@ -97,14 +101,14 @@ fn begin(source: &str) -> Option<(Reference, usize)> {
             Some(_) | None => break,
         }
     }
-    if !matches!(operands.first(), Some(Operand::Path(_))) {
+    if !matches!(operands.first(), Some(ReferenceOperand::Path(_))) {
         return None;
     }
-    // Only what would be written just so is known again.
+    // Only the exact form that we write is recognised.
     [true, false].into_iter().find_map(|sure| {
-        let reference = Reference {
+        let reference = OutputReference {
             operands: operands.clone(),
-            sure,
+            is_certain: sure,
         };
         let written = reference.jsonata();
         let goes_on = source.get(written.len()..)?.starts_with(" ?? ");
@@ -112,34 +116,34 @@ fn begin(source: &str) -> Option<(Reference, usize)> {
     })
 }
 
-/// The path that a source begins with.
-fn path(source: &str) -> Option<(Path, usize)> {
+/// The path at the start of a source.
+fn path_prefix(source: &str) -> Option<(ReferencePath, usize)> {
     let (root, variable, mut at) = match source.strip_prefix('$') {
         Some(rest) if !rest.starts_with('`') => {
-            let (root, length) = name(rest)?;
+            let (root, length) = name_prefix(rest)?;
             (root, true, length + 1)
         }
         Some(_) => return None,
         None => {
-            let (root, length) = name(source)?;
+            let (root, length) = name_prefix(source)?;
             (root, false, length)
         }
     };
     let mut steps = Vec::new();
     loop {
         let rest = &source[at..];
-        if let Some((key, length)) = rest.strip_prefix('.').and_then(name) {
-            steps.push(Step::Key(key));
+        if let Some((key, length)) = rest.strip_prefix('.').and_then(name_prefix) {
+            steps.push(ReferenceStep::Key(key));
             at += length + 1;
         } else if rest.starts_with('[')
-            && let Some((step @ Step::Index(_), length)) = step(rest)
+            && let Some((step @ ReferenceStep::Index(_), length)) = parse_step(rest)
         {
             steps.push(step);
             at += length;
         } else {
-            let path = Path {
+            let path = ReferencePath {
                 root,
-                variable,
+                is_variable: variable,
                 steps,
             };
             // `$name(` is a function.
@@ -148,7 +152,7 @@ fn path(source: &str) -> Option<(Path, usize)> {
     }
 }
 
-fn name(source: &str) -> Option<(Str, usize)> {
+fn name_prefix(source: &str) -> Option<(Str, usize)> {
     if let Some(rest) = source.strip_prefix('`') {
         let end = rest.find('`')?;
         return Some((rest[..end].into(), end + 2));
@@ -162,8 +166,8 @@ fn name(source: &str) -> Option<(Str, usize)> {
     (begins && !word).then(|| (name.into(), end))
 }
 
-/// The JSON value that a source begins with.
-fn literal(source: &str) -> Option<(Value, usize)> {
+/// The JSON value at the start of a source.
+fn json_prefix(source: &str) -> Option<(Value, usize)> {
     let mut values = serde_json::Deserializer::from_str(source).into_iter::<serde_json::Value>();
     let value = values.next()?.ok()?;
     Some((value.into(), values.byte_offset()))
@@ -173,10 +177,10 @@ fn literal(source: &str) -> Option<(Value, usize)> {
 mod tests {
     use super::*;
 
-    fn made(root: &str, rest: &str) -> Path {
-        let (steps, length) = steps(rest);
+    fn made(root: &str, rest: &str) -> ReferencePath {
+        let (steps, length) = parse_steps(rest);
         assert_eq!(length, rest.len());
-        Path::new(root, steps)
+        ReferencePath::new(root, steps)
     }
 
     #[test]
@@ -191,34 +195,34 @@ mod tests {
             ("[x]", 0),
             (".", 0),
         ] {
-            assert_eq!(steps(text).1, length, "{text}");
+            assert_eq!(parse_steps(text).1, length, "{text}");
         }
     }
 
     #[test]
     fn references_are_known_again() {
-        let literal = |json: &str| Operand::Literal(Value::from_json(json).unwrap());
+        let literal = |json: &str| ReferenceOperand::Literal(Value::from_json(json).unwrap());
         let cases = [
-            (vec![Operand::Path(made("a", ""))], true, "a"),
+            (vec![ReferenceOperand::Path(made("a", ""))], true, "a"),
             (
-                vec![Operand::Path(made("a-b", ""))],
+                vec![ReferenceOperand::Path(made("a-b", ""))],
                 false,
                 "`a-b` ?? $error(\"there is no `a-b`\")",
             ),
             (
-                vec![Operand::Path(made("a", ".b[0].c"))],
+                vec![ReferenceOperand::Path(made("a", ".b[0].c"))],
                 false,
                 "a.b[0].c ?? $error(\"there is no a.b[0].c; a.b[0] has \" & $join($keys(a.b[0]), \", \"))",
             ),
             (
-                vec![Operand::Path(made("a", ".b"))],
+                vec![ReferenceOperand::Path(made("a", ".b"))],
                 true,
                 "a.b ?? $error(\"there is no a.b\")",
             ),
             (
                 vec![
-                    Operand::Path(made("a", ".b")),
-                    Operand::Path(made("in", "")),
+                    ReferenceOperand::Path(made("a", ".b")),
+                    ReferenceOperand::Path(made("in", "")),
                     literal("[1,\" ?? \"]"),
                 ],
                 true,
@@ -226,7 +230,10 @@ mod tests {
             ),
         ];
         for (operands, sure, source) in cases {
-            let reference = Reference { operands, sure };
+            let reference = OutputReference {
+                operands,
+                is_certain: sure,
+            };
             assert_eq!(reference.jsonata(), source);
             let again = reference_of(source).unwrap();
             assert_eq!(again.operands, reference.operands, "{source}");
@@ -240,14 +247,14 @@ mod tests {
     #[test]
     fn texts_are_known_again() {
         let pieces = vec![
-            Piece::Text("from \"x\" & ".into()),
-            Piece::Reference(Reference::sure(made("a", ".b"))),
-            Piece::Text("\n".into()),
-            Piece::Reference(Reference::sure(made("b", ""))),
+            TextPart::Text("from \"x\" & ".into()),
+            TextPart::Reference(OutputReference::certain(made("a", ".b"))),
+            TextPart::Text("\n".into()),
+            TextPart::Reference(OutputReference::certain(made("b", ""))),
         ];
-        let source = joined(&pieces);
+        let source = concat_expression(&pieces);
         let again = pieces_of(&source).unwrap();
-        assert_eq!(joined(&again), source);
+        assert_eq!(concat_expression(&again), source);
         assert_eq!(again.len(), 4);
         assert_eq!(pieces_of("\"a\" & b"), None);
     }

@@ -2,51 +2,51 @@
 
 use std::ops::Range;
 
-/// What a file is made of, by bytes.
+/// The parts of a file, as byte ranges.
 #[derive(Debug, Default)]
-pub(super) struct Outline {
-    /// The lines between `---` at the beginning.
-    pub(super) front: Option<Range<usize>>,
-    /// Where the rest begins.
+pub(super) struct SopOutline {
+    /// The frontmatter between the `---` lines.
+    pub(super) frontmatter: Option<Range<usize>>,
+    /// The start of the rest.
     pub(super) body: usize,
-    /// The headings with what follows them up to the next.
-    pub(super) sections: Vec<Section>,
+    /// The headings, each with the text up to the next.
+    pub(super) sections: Vec<OutlineSection>,
     /// The fenced blocks.
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<FencedBlock>,
 }
 
-/// A heading and the text up to the next one.
+/// A heading and the text up to the next heading.
 #[derive(Debug)]
-pub(super) struct Section {
+pub(super) struct OutlineSection {
     pub(super) level: usize,
     pub(super) title: String,
     pub(super) heading: Range<usize>,
-    /// What follows, up to the next heading of any level.
+    /// The text up to the next heading of any level.
     pub(super) text: Range<usize>,
-    place: usize,
+    index: usize,
 }
 
 /// A fenced block.
 #[derive(Debug)]
-pub(super) struct Block {
-    /// The word behind the fence, in lower case.
+pub(super) struct FencedBlock {
+    /// The word after the fence, in lower case.
     pub(super) language: String,
-    /// All of it.
+    /// The whole block.
     pub(super) whole: Range<usize>,
-    /// What is inside.
-    pub(super) inside: Range<usize>,
+    /// Its content.
+    pub(super) content: Range<usize>,
 }
 
-impl Section {
-    /// Whether instructions for nodes are below it.
-    pub(super) fn holds_prompts(&self) -> bool {
+impl OutlineSection {
+    /// Whether it contains the instructions for nodes.
+    pub(super) fn contains_instructions(&self) -> bool {
         let title = self.title.to_lowercase();
         title.starts_with("node prompts") || title.starts_with("sop node policies")
     }
 
-    /// The text below this heading up to the next one that is not under it.
-    pub(super) fn whole(&self, outline: &Outline) -> Range<usize> {
-        let after = &outline.sections[self.place + 1..];
+    /// The text below this heading, including its subsections.
+    pub(super) fn full_range(&self, outline: &SopOutline) -> Range<usize> {
+        let after = &outline.sections[self.index + 1..];
         let next = after.iter().find(|it| it.level <= self.level);
         let end = outline
             .sections
@@ -55,21 +55,24 @@ impl Section {
         self.text.start..next.map_or(end, |it| it.heading.start)
     }
 
-    /// The headings below this one.
-    pub(super) fn below<'o>(&self, outline: &'o Outline) -> impl Iterator<Item = &'o Section> {
+    /// The subsections of this one.
+    pub(super) fn subsections<'o>(
+        &self,
+        outline: &'o SopOutline,
+    ) -> impl Iterator<Item = &'o OutlineSection> {
         let level = self.level;
-        outline.sections[self.place + 1..]
+        outline.sections[self.index + 1..]
             .iter()
             .take_while(move |it| it.level > level)
     }
 }
 
-impl Outline {
+impl SopOutline {
     /// The outline of a text.
     pub(super) fn of(text: &str) -> Self {
         let mut outline = Self::default();
-        if let Some((front, after)) = front(text) {
-            outline.front = Some(front);
+        if let Some((front, after)) = frontmatter_range(text) {
+            outline.frontmatter = Some(front);
             outline.body = after;
         }
         let mut at = outline.body;
@@ -81,29 +84,29 @@ impl Outline {
             let trimmed = bare.trim_start();
             match &fence {
                 Some((opened, mark, count, language, inside)) => {
-                    if closes(trimmed, *mark, *count) {
-                        outline.blocks.push(Block {
+                    if is_closing_fence(trimmed, *mark, *count) {
+                        outline.blocks.push(FencedBlock {
                             language: language.clone(),
                             whole: *opened..at,
-                            inside: *inside..start,
+                            content: *inside..start,
                         });
                         fence = None;
                     }
                 }
-                None => match opens(trimmed) {
+                None => match opening_fence(trimmed) {
                     Some((mark, count, language)) => {
                         fence = Some((start, mark, count, language, at));
                     }
-                    None => outline.heading(bare, start, at),
+                    None => outline.add_heading(bare, start, at),
                 },
             }
         }
-        // A block that is never closed goes on to the end.
+        // An unclosed block extends to the end.
         if let Some((opened, _, _, language, inside)) = fence {
-            outline.blocks.push(Block {
+            outline.blocks.push(FencedBlock {
                 language,
                 whole: opened..text.len(),
-                inside: inside..text.len(),
+                content: inside..text.len(),
             });
         }
         if let Some(last) = outline.sections.last_mut() {
@@ -112,7 +115,7 @@ impl Outline {
         outline
     }
 
-    fn heading(&mut self, line: &str, start: usize, end: usize) {
+    fn add_heading(&mut self, line: &str, start: usize, end: usize) {
         let level = line.bytes().take_while(|byte| *byte == b'#').count();
         let Some(title) = line[level..].strip_prefix([' ', '\t']) else {
             return;
@@ -123,39 +126,39 @@ impl Outline {
         if let Some(last) = self.sections.last_mut() {
             last.text.end = start;
         }
-        self.sections.push(Section {
+        self.sections.push(OutlineSection {
             level,
             title: title.trim().trim_end_matches('#').trim_end().to_owned(),
             heading: start..end,
             text: end..end,
-            place: self.sections.len(),
+            index: self.sections.len(),
         });
     }
 
-    /// Where the flowchart stands: in a block under a heading that names it, in the first block that
-    /// has one, or in the whole file.
-    pub(super) fn chart(&self, text: &str) -> Option<Range<usize>> {
-        let drawn = |block: &&Block| {
-            let head = text[block.inside.clone()].trim_start();
+    /// The byte range of the flowchart: in a block below a heading that mentions it, in the first block
+    /// that contains one, or the whole file.
+    pub(super) fn chart_range(&self, text: &str) -> Option<Range<usize>> {
+        let drawn = |block: &&FencedBlock| {
+            let head = text[block.content.clone()].trim_start();
             block.language == "mermaid" || (block.language.is_empty() && is_chart(head))
         };
         let named = self.sections.iter().filter(|it| {
             let title = it.title.to_lowercase();
-            title.contains("flowchart") && !it.holds_prompts()
+            title.contains("flowchart") && !it.contains_instructions()
         });
         let inside = |range: Range<usize>| {
             let mut blocks = self.blocks.iter().filter(drawn);
             blocks.find(|block| range.contains(&block.whole.start))
         };
         named
-            .filter_map(|it| inside(it.whole(self)))
+            .filter_map(|it| inside(it.full_range(self)))
             .chain(self.blocks.iter().filter(drawn))
-            .map(|block| block.inside.clone())
+            .map(|block| block.content.clone())
             .next()
             .or_else(|| self.is_bare(text).then_some(self.body..text.len()))
     }
 
-    /// Whether the file is a flowchart and nothing else.
+    /// Whether the file is only a flowchart.
     fn is_bare(&self, text: &str) -> bool {
         let mut lines = text[self.body..].lines().map(str::trim);
         lines
@@ -169,8 +172,8 @@ fn is_chart(text: &str) -> bool {
     matches!(word, Some("graph" | "flowchart" | "flowchart-elk"))
 }
 
-/// The fence that a line opens: its mark, how often that stands, and the word behind it.
-fn opens(line: &str) -> Option<(char, usize, String)> {
+/// The fence opened by a line: its character, their count, and the word after it.
+fn opening_fence(line: &str) -> Option<(char, usize, String)> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let count = line.chars().take_while(|c| *c == mark).count();
     let rest = line[count..].trim();
@@ -181,12 +184,12 @@ fn opens(line: &str) -> Option<(char, usize, String)> {
     Some((mark, count, word.to_lowercase()))
 }
 
-fn closes(line: &str, mark: char, count: usize) -> bool {
+fn is_closing_fence(line: &str, mark: char, count: usize) -> bool {
     line.chars().take_while(|c| *c == mark).count() >= count && line.chars().all(|c| c == mark)
 }
 
-/// The frontmatter and where the text after it begins.
-fn front(text: &str) -> Option<(Range<usize>, usize)> {
+/// The frontmatter, and the start of the text after it.
+fn frontmatter_range(text: &str) -> Option<(Range<usize>, usize)> {
     let first = text.split_inclusive('\n').next()?;
     if first.trim_end() != "---" {
         return None;

@@ -1,16 +1,16 @@
-//! Plans as planners write them, well and badly.
+//! Plans as planners write them, valid and invalid.
 
 use super::*;
 use crate::workflow::Action;
 
 fn read(text: &str) -> Vec<(String, String)> {
-    let plan = Plan::read(text).unwrap();
-    let told = |step: &Planned| (step.tool.to_string(), step.args.to_json());
+    let plan = ToolPlan::read(text).unwrap();
+    let told = |step: &PlannedStep| (step.tool.to_string(), step.args.to_json());
     plan.steps.iter().map(told).collect()
 }
 
 fn wrong(text: &str) -> Vec<String> {
-    Plan::read(text).unwrap_err()
+    ToolPlan::read(text).unwrap_err()
 }
 
 #[test]
@@ -32,39 +32,39 @@ fn a_plan_is_found_in_whatever_is_around_it() {
 }
 
 #[test]
-fn what_is_wrong_is_told_at_once() {
+fn all_problems_are_reported_at_once() {
     assert_eq!(
         wrong("I cannot do that."),
-        ["there is no JSON array in the answer"]
+        ["there is no JSON array in the response"]
     );
-    assert_eq!(wrong("{\"a\": 1}"), ["a plan is an array of steps"]);
+    assert_eq!(wrong("{\"a\": 1}"), ["a plan must be an array of steps"]);
     assert_eq!(
         wrong("[{\"tool\": \"a\", "),
-        ["there is no JSON array in the answer"]
+        ["there is no JSON array in the response"]
     );
     assert_eq!(
         wrong(
             r#"[{"tool": ""}, 3, {"tool": "a", "args": [1], "why": "x"}, {"tool": "b", "id": "step_3"}]"#
         ),
         [
-            "step 1 names no tool: `tool` must be text",
-            "step 2 is no object with `tool` and `args`",
-            "step 3 has a field `why` that no step has",
+            "step 1 does not name a tool: `tool` must be text",
+            "step 2 is not an object with `tool` and `args`",
+            "step 3 has the unknown field `why`",
             "step 3: `args` must be an object",
-            "step 4: another step is called `step_3` too",
+            "step 4: the id `step_3` is already used",
         ]
     );
     let many = vec![r#"{"tool": "a"}"#; 65].join(",");
     assert_eq!(
         wrong(&format!("[{many}]")),
-        ["65 steps are more than the 64 allowed"]
+        ["65 steps exceed the limit of 64"]
     );
 }
 
 #[test]
 fn a_plan_becomes_a_chain() {
     let plan = r#"[{"tool": "s:a"}, {"tool": "s:b", "args": {"from": "$OUTPUT[step_1].path"}}]"#;
-    let plan = Plan::read(plan).unwrap();
+    let plan = ToolPlan::read(plan).unwrap();
     let graph = plan.graph("plan", OnError::Stop).unwrap();
     let calls = graph
         .workflow
@@ -89,7 +89,7 @@ fn a_plan_becomes_a_chain() {
 
 #[test]
 fn a_reference_to_a_step_that_is_not_there_is_a_flaw() {
-    let plan = Plan::read(r#"[{"tool": "s:a", "args": {"from": "$OUTPUT[step_9]"}}]"#).unwrap();
+    let plan = ToolPlan::read(r#"[{"tool": "s:a", "args": {"from": "$OUTPUT[step_9]"}}]"#).unwrap();
     let flaws = plan.graph("plan", OnError::Stop).unwrap_err();
     assert!(flaws[0].message.contains("step_9"), "{flaws:?}");
 }
@@ -102,8 +102,8 @@ fn brackets_without_end_take_no_time() {
     assert_eq!(wrong(&text).len(), 1);
 }
 
-fn plan(text: &str) -> Plan {
-    Plan::read(text).unwrap()
+fn plan(text: &str) -> ToolPlan {
+    ToolPlan::read(text).unwrap()
 }
 
 fn outputs(json: &str) -> Map {
@@ -118,7 +118,7 @@ fn what_earlier_steps_gave_is_put_in_as_data() {
         r#"[{"id": "c", "tool": "t", "args": {"n": "$OUTPUT[a].n", "last": ["$OUTPUT[a].list[-1].x"],
             "text": "say $OUTPUT[b], $OUTPUT[a].n times", "own": "$OUTPUT[z].y", "plain": "$OUTPUT"}}]"#,
     );
-    let args = given.steps[0].settled(&gave).unwrap().args.to_json();
+    let args = given.steps[0].with_outputs(&gave).unwrap().args.to_json();
     let literal = |value: &str| format!(r#"{{"type":"literal","value":{value}}}"#);
     let expected = format!(
         r#"{{"n":{},"last":[{}],"text":{},"own":"$OUTPUT[z].y","plain":"$OUTPUT"}}"#,
@@ -130,27 +130,27 @@ fn what_earlier_steps_gave_is_put_in_as_data() {
 }
 
 #[test]
-fn what_cannot_be_put_in_is_told() {
+fn what_cannot_be_substituted_is_reported() {
     let gave = outputs(r#"{"a": {"n": 7}}"#);
     let given = plan(
         r#"[{"id": "c", "tool": "t", "args": {"x": "$OUTPUT[a].m.k"}},
             {"id": "d", "tool": "t", "args": {"x": "$OUTPUT[a].n and $OUTPUT[c]"}}]"#,
     );
-    let wrong = |at: usize| given.steps[at].settled(&gave).unwrap_err();
-    assert_eq!(wrong(0), "`a` gave nothing at `.m.k`");
+    let wrong = |at: usize| given.steps[at].with_outputs(&gave).unwrap_err();
+    assert_eq!(wrong(0), "the output of `a` has no `.m.k`");
     assert!(wrong(1).contains("an earlier one"), "{}", wrong(1));
 }
 
 #[test]
-fn steps_of_two_plans_are_told_apart() {
+fn steps_of_two_plans_have_distinct_ids() {
     let taken = ["a".into(), "a_2".into()].into();
     let given = plan(
         r#"[{"id": "a", "tool": "t", "args": {"x": "$OUTPUT[b]"}}, {"id": "b", "tool": "t", "args": {"x": ["$OUTPUT[a].n"]}}]"#,
     );
-    let told = given.distinct(&taken);
+    let told = given.with_unique_ids(&taken);
     let ids: Vec<_> = told.steps.iter().map(|step| step.id.as_str()).collect();
     assert_eq!(ids, ["a_3", "b"]);
     assert_eq!(told.steps[1].args.to_json(), r#"{"x":["$OUTPUT[a_3].n"]}"#);
     let given = plan(r#"[{"id": "a", "tool": "t", "args": {"x": {"expr": "b.c"}}}]"#);
-    assert_eq!(given.clone().distinct(&taken), given);
+    assert_eq!(given.clone().with_unique_ids(&taken), given);
 }

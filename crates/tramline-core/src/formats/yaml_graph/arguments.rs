@@ -1,24 +1,24 @@
-//! The arguments of a call: which of their parts are expressions and which are meant as written.
+//! The arguments of a call: which parts are expressions and which are literals.
 
-use crate::formats::document::At;
-use crate::settings;
+use crate::formats::document::Spanned;
+use crate::setting_references;
 use crate::workflow::Template;
 use tramline_expr::{Str, Value};
 
-/// What begins a text that is an expression from first to last character.
+/// The first character of a string that is an expression.
 const EXPRESSION_SIGN: char = '$';
 
-/// Reads arguments: a text that starts with `$` and `{expr: …}` are JSONata, `{value: "$…"}` is
-/// that text itself, all else is literal. A text that starts with `${settings.KEY}` is literal too:
-/// no expression begins so.
+/// Reads arguments: a string that starts with `$` and `{expr: …}` are JSONata, `{value: "$…"}` is that
+/// string itself, everything else is literal. A string that starts with `${settings.KEY}` is literal
+/// too, because no expression starts like that.
 pub(super) fn template(value: &Value) -> Template {
     match value {
         Value::String(text) if is_expression(text) => Template::Expr(text.clone()),
         Value::Object(map) => {
-            if let Some(source) = only(value, "expr") {
+            if let Some(source) = single_field(value, "expr") {
                 return Template::Expr(source.clone());
             }
-            if let Some(text) = only(value, "value")
+            if let Some(text) = single_field(value, "value")
                 && text.starts_with(EXPRESSION_SIGN)
             {
                 return Template::Literal(text.clone().into());
@@ -27,14 +27,14 @@ pub(super) fn template(value: &Value) -> Template {
                 .iter()
                 .map(|(key, value)| (key.clone(), template(value)))
                 .collect();
-            if fields.iter().all(|(_, field)| is_same(field)) {
+            if fields.iter().all(|(_, field)| is_verbatim(field)) {
                 return Template::Literal(value.clone());
             }
             Template::Object(fields)
         }
         Value::Array(items) => {
             let items: Vec<_> = items.iter().map(template).collect();
-            if items.iter().all(is_same) {
+            if items.iter().all(is_verbatim) {
                 return Template::Literal(value.clone());
             }
             Template::Array(items)
@@ -46,13 +46,13 @@ pub(super) fn template(value: &Value) -> Template {
 }
 
 fn is_expression(text: &str) -> bool {
-    text.starts_with(EXPRESSION_SIGN) && !settings::begins(text)
+    text.starts_with(EXPRESSION_SIGN) && !setting_references::starts_with_reference(text)
 }
 
-/// Whether a template is just what was written: then what holds only such is literal as a whole.
-fn is_same(template: &Template) -> bool {
+/// Whether a template equals the written value; a container of only such templates is a literal.
+fn is_verbatim(template: &Template) -> bool {
     match template {
-        // Only the escape makes a literal that starts so, and it is not what was written.
+        // Only the escape produces such a literal, and the escape differs from the written value.
         Template::Literal(Value::String(text)) => !is_expression(text),
         Template::Literal(Value::Array(_) | Value::Object(_)) => true,
         Template::Literal(Value::Null | Value::Bool(_) | Value::Number(_)) => true,
@@ -60,8 +60,8 @@ fn is_same(template: &Template) -> bool {
     }
 }
 
-/// The text under `key`, where that is the only key.
-fn only<'v>(value: &'v Value, key: &str) -> Option<&'v Str> {
+/// The string under `key`, if that is the only key.
+fn single_field<'v>(value: &'v Value, key: &str) -> Option<&'v Str> {
     let map = value.as_object().filter(|map| map.len() == 1)?;
     match map.get(key)? {
         Value::String(text) => Some(text),
@@ -71,9 +71,9 @@ fn only<'v>(value: &'v Value, key: &str) -> Option<&'v Str> {
     }
 }
 
-/// Where the source of the expression at a place in the arguments stands.
-pub(super) fn source(at: At<'_>) -> At<'_> {
-    match only(at.value, "expr") {
+/// The location of an expression's source within arguments.
+pub(super) fn expression_source(at: Spanned<'_>) -> Spanned<'_> {
+    match single_field(at.value, "expr") {
         Some(_) => at.get("expr").unwrap_or(at),
         None => at,
     }
@@ -91,7 +91,7 @@ mod tests {
         )
         .unwrap();
         let Template::Object(fields) = template(&value) else {
-            panic!("an object with expressions in it");
+            panic!("expected an object with expressions");
         };
         let literal = |json: &str| Template::Literal(Value::from_json(json).unwrap());
         let expected = [

@@ -1,71 +1,71 @@
-//! Fields of an object in a document: there or missing, of the right type or not, known or not.
+//! Helpers for the fields of an object: required, optional, typed, unknown.
 
-use crate::flaw::Code;
-use crate::formats::Flaws;
-use crate::formats::document::At;
-use crate::text::{nearest, shown};
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
+use crate::formats::document::Spanned;
+use crate::text::{display_name, nearest, resembles};
 use tramline_expr::{Str, Value};
 
-/// What stands under a key, if anything but nothing does.
-pub(in crate::formats) fn given<'t>(at: At<'t>, key: &str) -> Option<At<'t>> {
+/// The value of a field, unless it is missing or null.
+pub(in crate::formats) fn present<'t>(at: Spanned<'t>, key: &str) -> Option<Spanned<'t>> {
     at.get(key).filter(|field| !field.value.is_null())
 }
 
-/// The first of several names of one field that is given.
-pub(in crate::formats) fn given_as<'t>(
-    at: At<'t>,
+/// The first of several alternative fields that is given.
+pub(in crate::formats) fn first_present<'t>(
+    at: Spanned<'t>,
     keys: &[&'static str],
-) -> Option<(&'static str, At<'t>)> {
+) -> Option<(&'static str, Spanned<'t>)> {
     keys.iter()
-        .find_map(|key| given(at, key).map(|field| (*key, field)))
+        .find_map(|key| present(at, key).map(|field| (*key, field)))
 }
 
-/// Notes that a field is not there.
-pub(in crate::formats) fn missing(
-    at: At<'_>,
+/// Reports a missing field.
+pub(in crate::formats) fn report_missing(
+    at: Spanned<'_>,
     owner: &str,
     key: &str,
     hint: &str,
-    flaws: &mut Flaws,
+    flaws: &mut FlawCollector,
 ) {
     let empty = at.get(key);
     let (place, how) = match empty {
-        Some(field) => (field.place(), "is empty"),
-        None => (at.place(), "is missing"),
+        Some(field) => (field.source_span(), "is empty"),
+        None => (at.source_span(), "is missing"),
     };
     let message = format!("the `{key}` of {owner} {how}");
-    flaws.add(Code::Missing, place, message, hint);
+    flaws.add(FlawCode::MissingField, place, message, hint);
 }
 
-/// Notes that a value is not of the type it must have.
-pub(in crate::formats) fn wrong(
-    at: At<'_>,
+/// Reports a value of the wrong type.
+pub(in crate::formats) fn report_wrong_type(
+    at: Spanned<'_>,
     name: &str,
     wanted: &str,
     hint: &str,
-    flaws: &mut Flaws,
+    flaws: &mut FlawCollector,
 ) {
     let message = format!("`{name}` must be {wanted}, not {}", at.value.kind());
-    flaws.add(Code::WrongType, at.place(), message, hint);
+    flaws.add(FlawCode::WrongType, at.source_span(), message, hint);
 }
 
-/// The text of a field that must be there.
-pub(in crate::formats) fn required<'t>(
-    at: At<'t>,
+/// The string value of a required field.
+pub(in crate::formats) fn required_string<'t>(
+    at: Spanned<'t>,
     owner: &str,
     key: &str,
     hint: &str,
-    flaws: &mut Flaws,
-) -> Option<(&'t Str, At<'t>)> {
-    match given(at, key) {
+    flaws: &mut FlawCollector,
+) -> Option<(&'t Str, Spanned<'t>)> {
+    match present(at, key) {
         None => {
-            missing(at, owner, key, hint, flaws);
+            report_missing(at, owner, key, hint, flaws);
             None
         }
         Some(field) => {
-            let (text, at) = as_text(field, key, flaws)?;
+            let (text, at) = string_value(field, key, flaws)?;
             if text.trim().is_empty() {
-                missing(at, owner, key, hint, flaws);
+                report_missing(at, owner, key, hint, flaws);
                 return None;
             }
             Some((text, at))
@@ -73,39 +73,41 @@ pub(in crate::formats) fn required<'t>(
     }
 }
 
-/// The text of a field that may be there.
-pub(in crate::formats) fn text<'t>(
-    at: At<'t>,
+/// The string value of an optional field.
+pub(in crate::formats) fn optional_string<'t>(
+    at: Spanned<'t>,
     key: &str,
-    flaws: &mut Flaws,
-) -> Option<(&'t Str, At<'t>)> {
-    as_text(given(at, key)?, key, flaws)
+    flaws: &mut FlawCollector,
+) -> Option<(&'t Str, Spanned<'t>)> {
+    string_value(present(at, key)?, key, flaws)
 }
 
-/// The text of a value that stands under a name.
-pub(in crate::formats) fn as_text<'t>(
-    at: At<'t>,
+/// The string value; reports any other type.
+pub(in crate::formats) fn string_value<'t>(
+    at: Spanned<'t>,
     name: &str,
-    flaws: &mut Flaws,
-) -> Option<(&'t Str, At<'t>)> {
+    flaws: &mut FlawCollector,
+) -> Option<(&'t Str, Spanned<'t>)> {
     if let Value::String(text) = at.value {
         return Some((text, at));
     }
     let hint = match at.value {
-        Value::Number(_) | Value::Bool(_) => "put it into quotes",
-        Value::Object(_) | Value::Array(_) | Value::Null | Value::String(_) => "write it as text",
+        Value::Number(_) | Value::Bool(_) => "quote it",
+        Value::Object(_) | Value::Array(_) | Value::Null | Value::String(_) => {
+            "write it as a string"
+        }
     };
-    wrong(at, name, "a string", hint, flaws);
+    report_wrong_type(at, name, "a string", hint, flaws);
     None
 }
 
-/// A whole number of a field, not under `least`.
-pub(in crate::formats) fn whole(
-    at: At<'_>,
+/// A whole number from `least` to `most`.
+pub(in crate::formats) fn whole_number(
+    at: Spanned<'_>,
     name: &str,
     least: u64,
     most: u64,
-    flaws: &mut Flaws,
+    flaws: &mut FlawCollector,
 ) -> Option<u64> {
     let number = at
         .value
@@ -117,8 +119,8 @@ pub(in crate::formats) fn whole(
             other => other.kind().to_owned(),
         };
         flaws.add(
-            Code::WrongType,
-            at.place(),
+            FlawCode::WrongType,
+            at.source_span(),
             format!("`{name}` must be a whole number from {least} to {most}, not {found}"),
             "write it as a plain number",
         );
@@ -126,12 +128,16 @@ pub(in crate::formats) fn whole(
     number
 }
 
-/// The truth value of a field that may be there.
-pub(in crate::formats) fn truth(at: At<'_>, key: &str, flaws: &mut Flaws) -> Option<bool> {
-    let field = given(at, key)?;
+/// The boolean value of an optional field.
+pub(in crate::formats) fn boolean(
+    at: Spanned<'_>,
+    key: &str,
+    flaws: &mut FlawCollector,
+) -> Option<bool> {
+    let field = present(at, key)?;
     let truth = field.value.as_bool();
     if truth.is_none() {
-        wrong(
+        report_wrong_type(
             field,
             key,
             "true or false",
@@ -142,27 +148,59 @@ pub(in crate::formats) fn truth(at: At<'_>, key: &str, flaws: &mut Flaws) -> Opt
     truth
 }
 
-/// Warns of every field nobody knows.
-pub(in crate::formats) fn unknown(at: At<'_>, owner: &str, known: &[&str], flaws: &mut Flaws) {
+/// Reports unknown fields: as warnings, unless the options reject probable typos of known fields.
+pub(in crate::formats) fn warn_unknown(
+    at: Spanned<'_>,
+    owner: &str,
+    known: &[&str],
+    flaws: &mut FlawCollector,
+) {
     for (slot, (key, _)) in at.fields().enumerate() {
         if known.contains(&key.as_str()) {
             continue;
         }
-        let hint = match nearest(key, known.iter().copied()) {
+        let meant = mistyped(key, known);
+        let hint = match meant.or_else(|| nearest(key, known.iter().copied())) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("remove it; known are {}", list(known)),
+            None => format!("remove it; known fields are {}", quoted_list(known)),
+        };
+        let code = match meant {
+            Some(_) => flaws.mistyped_field_code(),
+            None => FlawCode::UnknownField,
         };
         flaws.add(
-            Code::UnknownField,
-            at.key_place(slot),
-            format!("{owner} has no field `{}`", shown(key)),
+            code,
+            at.key_source_span(slot),
+            format!("{owner} has no field `{}`", display_name(key)),
             hint,
         );
     }
 }
 
-/// Names as a sentence lists them.
-pub(in crate::formats) fn list(names: &[&str]) -> String {
+/// The known field that an unknown one was probably meant to be: it is spelled almost the same, or it
+/// is one of the words of the unknown field (`needs_approval`).
+fn mistyped<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+    /// Bytes of a key compared; the cost is quadratic.
+    const KEY_BYTES_MAX: usize = 100;
+    /// Shortest name found inside another: shorter ones occur in unrelated words.
+    const CONTAINED_BYTES_MIN: usize = 6;
+    if key.len() > KEY_BYTES_MAX {
+        return None;
+    }
+    let near = nearest(key, known.iter().copied());
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+    let folded = plain(key);
+    let contained = || {
+        let names = known.iter().copied();
+        names
+            .filter(|name| name.len() >= CONTAINED_BYTES_MIN && folded.contains(&plain(name)))
+            .max_by_key(|name| name.len())
+    };
+    near.filter(|near| resembles(key, near)).or_else(contained)
+}
+
+/// Names in backticks, separated by commas.
+pub(in crate::formats) fn quoted_list(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }

@@ -1,36 +1,39 @@
-//! `executionLimits`: the bounds of each run, for the whole document and for one tool.
+//! `executionLimits`: the limits of each run, per document and per tool.
 
 use super::fields;
-use crate::formats::Flaws;
-use crate::formats::document::At;
-use crate::workflow::Limits;
+use crate::formats::FlawCollector;
+use crate::formats::document::Spanned;
+use crate::workflow::WorkflowLimits;
 
 /// The names of the limits in a file.
-pub(super) const NAMES: [&str; 3] = ["maxNodeExecutions", "maxExecutionTimeMs", "maxCalls"];
+pub(super) const LIMIT_FIELDS: [&str; 3] = ["maxNodeExecutions", "maxExecutionTimeMs", "maxCalls"];
 
-/// A limit above this is refused: whoever writes it wants none, and there is always one.
+/// Largest accepted limit: limits can be high, but not switched off.
 const LIMIT_MAX: u64 = 1_000_000_000_000;
 
-/// How many calls each step may make on average where only the steps are limited: retries are
-/// calls too.
+/// Calls per step, if only steps are limited: retries count as calls too.
 const CALLS_PER_STEP: u64 = 10;
 
-/// The limits that stand at `at`, over those that hold otherwise.
-pub(in crate::formats) fn read(at: At<'_>, otherwise: Limits, flaws: &mut Flaws) -> Limits {
-    let Some(field) = fields::given(at, "executionLimits") else {
+/// The limits at `at`, with `otherwise` as defaults.
+pub(in crate::formats) fn read(
+    at: Spanned<'_>,
+    otherwise: WorkflowLimits,
+    flaws: &mut FlawCollector,
+) -> WorkflowLimits {
+    let Some(field) = fields::present(at, "executionLimits") else {
         return otherwise;
     };
     if field.value.as_object().is_none() {
         let hint = "write `maxNodeExecutions` and `maxExecutionTimeMs` below it";
-        fields::wrong(field, "executionLimits", "an object", hint, flaws);
+        fields::report_wrong_type(field, "executionLimits", "an object", hint, flaws);
         return otherwise;
     }
-    fields::unknown(field, "`executionLimits`", &NAMES, flaws);
+    fields::warn_unknown(field, "`executionLimits`", &LIMIT_FIELDS, flaws);
     let mut number = |name: &str| {
-        let limit = fields::given(field, name)?;
-        fields::whole(limit, name, 1, LIMIT_MAX, flaws)
+        let limit = fields::present(field, name)?;
+        fields::whole_number(limit, name, 1, LIMIT_MAX, flaws)
     };
-    let [steps, time, calls] = NAMES.map(&mut number);
+    let [steps, time, calls] = LIMIT_FIELDS.map(&mut number);
     let mut limits = otherwise;
     if let Some(steps) = steps {
         limits.steps_max = steps;

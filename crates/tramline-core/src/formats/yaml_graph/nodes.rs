@@ -1,16 +1,16 @@
-//! One node of a graph as the file has it: what it does, where it leads, and where that stands.
+//! A node as written in the file: its action, edges and source locations.
 
-use super::{care, fields};
-use crate::flaw::Code;
-use crate::formats::Flaws;
-use crate::formats::document::At;
-use crate::text::{nearest, shown};
-use crate::workflow::{Action, Choice, ERROR_LABEL, Edge, Node};
+use super::{fields, node_options};
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
+use crate::formats::document::Spanned;
+use crate::text::{display_name, nearest};
+use crate::workflow::{Action, ERROR_LABEL, Edge, Node, SwitchRule};
 use tramline_expr::{Str, Value};
 
 /// The types of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::formats) enum Kind {
+pub(in crate::formats) enum NodeType {
     Entry,
     Mcp,
     Workflow,
@@ -20,20 +20,20 @@ pub(in crate::formats) enum Kind {
     Exit,
 }
 
-/// Every name of a type; `mcp_tool` is what older files say.
-pub(super) const KINDS: [(&str, Kind); 8] = [
-    ("entry", Kind::Entry),
-    ("mcp", Kind::Mcp),
-    ("workflow", Kind::Workflow),
-    ("transform", Kind::Transform),
-    ("switch", Kind::Switch),
-    ("wait", Kind::Wait),
-    ("exit", Kind::Exit),
-    ("mcp_tool", Kind::Mcp),
+/// All names of a type; `mcp_tool` is legacy.
+pub(super) const KINDS: [(&str, NodeType); 8] = [
+    ("entry", NodeType::Entry),
+    ("mcp", NodeType::Mcp),
+    ("workflow", NodeType::Workflow),
+    ("transform", NodeType::Transform),
+    ("switch", NodeType::Switch),
+    ("wait", NodeType::Wait),
+    ("exit", NodeType::Exit),
+    ("mcp_tool", NodeType::Mcp),
 ];
 
-impl Kind {
-    /// Every type.
+impl NodeType {
+    /// All types.
     pub(super) const ALL: [Self; 7] = [
         Self::Entry,
         Self::Mcp,
@@ -44,7 +44,7 @@ impl Kind {
         Self::Exit,
     ];
 
-    /// The fields that nodes of this type have beside those of [`EVERYWHERE`].
+    /// The fields of this type, in addition to [`EVERYWHERE`].
     pub(super) fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Entry => &["next"],
@@ -69,8 +69,8 @@ impl Kind {
         }
     }
 
-    /// Whether the node does something that can take time, fail or need approval.
-    pub(super) fn acts(self) -> bool {
+    /// Whether the node can take time, fail or need approval.
+    pub(super) fn can_fail(self) -> bool {
         match self {
             Self::Mcp | Self::Workflow | Self::Transform | Self::Switch => true,
             Self::Entry | Self::Wait | Self::Exit => false,
@@ -78,59 +78,59 @@ impl Kind {
     }
 }
 
-/// The fields of every node. `tool` says whose node it is, where nodes stand at top level.
-pub(super) const EVERYWHERE: [&str; 5] = ["id", "type", "description", "tool", "join"];
+/// The fields of every node. `tool` names the owner of a node at top level.
+pub(super) const COMMON_FIELDS: [&str; 5] = ["id", "type", "description", "tool", "join"];
 
-/// The most nodes that one node may lead to at once: far above what can run side by side.
+/// Most successors of one node: far more than can run in parallel.
 const TARGETS_MAX: usize = 1_000;
 
-/// A node read, with what is needed to place what a check finds later.
+/// A parsed node with the source locations that later checks need.
 #[derive(Clone)]
-pub(super) struct Draft<'t> {
+pub(super) struct NodeDraft<'t> {
     pub(super) node: Node,
-    /// Not known when the type is missing or strange.
-    pub(super) kind: Option<Kind>,
-    pub(super) edges: Vec<(Edge, At<'t>)>,
-    pub(super) at: At<'t>,
-    /// Where its id stands.
-    pub(super) id: At<'t>,
-    /// The tool it says it belongs to.
-    pub(super) owner: Option<(&'t Str, At<'t>)>,
-    pub(super) sources: Sources<'t>,
-    /// Whether something about it could not be read.
-    pub(super) broken: bool,
+    /// `None` if the type is missing or unknown.
+    pub(super) kind: Option<NodeType>,
+    pub(super) edges: Vec<(Edge, Spanned<'t>)>,
+    pub(super) at: Spanned<'t>,
+    /// The location of its id.
+    pub(super) id: Spanned<'t>,
+    /// The tool that it names as its owner.
+    pub(super) owner: Option<(&'t Str, Spanned<'t>)>,
+    pub(super) sources: DraftSources<'t>,
+    /// Whether parts of it could not be read.
+    pub(super) is_incomplete: bool,
 }
 
-/// Where the source texts of a node stand.
+/// The source locations of a node's parts.
 #[derive(Clone, Default)]
-pub(super) struct Sources<'t> {
-    pub(super) arguments: Option<At<'t>>,
-    pub(super) items: Option<At<'t>>,
-    pub(super) time: Option<At<'t>>,
-    pub(super) expression: Option<At<'t>>,
-    pub(super) rules: Vec<At<'t>>,
-    pub(super) server: Option<At<'t>>,
-    pub(super) tool: Option<At<'t>>,
+pub(super) struct DraftSources<'t> {
+    pub(super) arguments: Option<Spanned<'t>>,
+    pub(super) items: Option<Spanned<'t>>,
+    pub(super) time: Option<Spanned<'t>>,
+    pub(super) expression: Option<Spanned<'t>>,
+    pub(super) rules: Vec<Spanned<'t>>,
+    pub(super) server: Option<Spanned<'t>>,
+    pub(super) tool: Option<Spanned<'t>>,
 }
 
-impl<'t> Draft<'t> {
-    /// Reads a node. `assumed` is its type where the file says it elsewhere.
+impl<'t> NodeDraft<'t> {
+    /// Reads a node. `assumed` is its type if the file declares it elsewhere.
     pub(super) fn read(
-        at: At<'t>,
+        at: Spanned<'t>,
         number: usize,
-        assumed: impl Fn(&str) -> Option<Kind>,
-        flaws: &mut Flaws,
+        assumed: impl Fn(&str) -> Option<NodeType>,
+        flaws: &mut FlawCollector,
     ) -> Self {
         let before = flaws.count();
         let id = if at.value.as_object().is_some() {
-            let hint = "give it an id that is unique in its graph";
-            fields::required(at, "a node", "id", hint, flaws)
+            let hint = "give it a unique id";
+            fields::required_string(at, "a node", "id", hint, flaws)
         } else {
-            fields::wrong(
+            fields::report_wrong_type(
                 at,
                 "nodes",
                 "a list of objects",
-                "begin each node with `- id:`",
+                "start each node with `- id:`",
                 flaws,
             );
             None
@@ -143,75 +143,75 @@ impl<'t> Draft<'t> {
             at,
             id: id.map_or(at, |(_, at)| at),
             owner: None,
-            sources: Sources::default(),
-            broken: false,
+            sources: DraftSources::default(),
+            is_incomplete: false,
         };
         if at.value.as_object().is_some() {
-            draft.kind = kind(at, &draft.node.id, assumed, flaws);
-            draft.act(flaws);
+            draft.kind = node_type(at, &draft.node.id, assumed, flaws);
+            draft.read_body(flaws);
         }
-        // Warnings alone do not spoil a node.
-        draft.broken = flaws.fatal_since(before);
+        // Warnings alone do not make a node unusable.
+        draft.is_incomplete = flaws.has_errors_since(before);
         draft
     }
 
-    fn act(&mut self, flaws: &mut Flaws) {
+    fn read_body(&mut self, flaws: &mut FlawCollector) {
         let at = self.at;
         let stand_in = Action::Compute {
             expression: "null".into(),
         };
         self.node.action = match self.kind {
-            Some(Kind::Entry) => Action::Entry,
-            Some(Kind::Exit) => Action::Exit,
-            Some(Kind::Mcp) => self.call(flaws),
-            Some(Kind::Workflow) => self.child(flaws),
-            Some(Kind::Wait) => self.wait(flaws).unwrap_or(stand_in),
-            Some(Kind::Transform) => self.compute(flaws).unwrap_or(stand_in),
-            Some(Kind::Switch) => self.choose(flaws),
+            Some(NodeType::Entry) => Action::Entry,
+            Some(NodeType::Exit) => Action::Exit,
+            Some(NodeType::Mcp) => self.read_call(flaws),
+            Some(NodeType::Workflow) => self.read_workflow_call(flaws),
+            Some(NodeType::Wait) => self.read_wait(flaws).unwrap_or(stand_in),
+            Some(NodeType::Transform) => self.read_transform(flaws).unwrap_or(stand_in),
+            Some(NodeType::Switch) => self.read_switch(flaws),
             None => stand_in,
         };
-        if !matches!(self.kind, Some(Kind::Mcp)) {
-            self.owner = fields::text(at, "tool", flaws);
+        if !matches!(self.kind, Some(NodeType::Mcp)) {
+            self.owner = fields::optional_string(at, "tool", flaws);
         }
-        if !matches!(self.kind, Some(Kind::Switch)) {
-            self.next(flaws);
+        if !matches!(self.kind, Some(NodeType::Switch)) {
+            self.read_next(flaws);
         }
-        care::read(at, self.kind, &mut self.node, flaws);
-        if self.kind.is_none_or(Kind::acts)
-            && let Some((key, field)) = fields::given_as(at, &care::ON_ERROR)
-            && let Some((to, field)) = fields::as_text(field, key, flaws)
+        node_options::read(at, self.kind, &mut self.node, flaws);
+        if self.kind.is_none_or(NodeType::can_fail)
+            && let Some((key, field)) = fields::first_present(at, &node_options::ON_ERROR)
+            && let Some((to, field)) = fields::string_value(field, key, flaws)
         {
             let edge = Edge::labelled(self.node.id.clone(), to.clone(), ERROR_LABEL);
             self.edges.push((edge, field));
         }
         if let Some(kind) = self.kind {
-            let mut known: Vec<&str> = EVERYWHERE.to_vec();
+            let mut known: Vec<&str> = COMMON_FIELDS.to_vec();
             known.extend(kind.fields());
-            known.extend(care::fields(kind));
-            let owner = format!("the {} node `{}`", kind.name(), shown(&self.node.id));
-            fields::unknown(at, &owner, &known, flaws);
+            known.extend(node_options::option_fields(kind));
+            let owner = format!("the {} node `{}`", kind.name(), display_name(&self.node.id));
+            fields::warn_unknown(at, &owner, &known, flaws);
         }
     }
 
     pub(super) fn owner_text(&self) -> String {
-        format!("node `{}`", shown(&self.node.id))
+        format!("node `{}`", display_name(&self.node.id))
     }
 
-    fn next(&mut self, flaws: &mut Flaws) {
-        let Some(next) = fields::given(self.at, "next") else {
+    fn read_next(&mut self, flaws: &mut FlawCollector) {
+        let Some(next) = fields::present(self.at, "next") else {
             return;
         };
-        let targets: Vec<At<'t>> = if next.value.as_array().is_some() {
+        let targets: Vec<Spanned<'t>> = if next.value.as_array().is_some() {
             next.items().collect()
         } else {
             vec![next]
         };
         if targets.len() > TARGETS_MAX {
             flaws.add(
-                Code::TooMany,
-                next.place(),
-                format!("`next` names more than the {TARGETS_MAX} nodes allowed"),
-                "lead to fewer nodes, and from them to the others",
+                FlawCode::TooMany,
+                next.source_span(),
+                format!("`next` names more than {TARGETS_MAX} nodes"),
+                "use fewer edges, and reach the other nodes from those",
             );
             return;
         }
@@ -220,60 +220,66 @@ impl<'t> Draft<'t> {
                 let edge = Edge::new(self.node.id.clone(), to.clone());
                 self.edges.push((edge, target));
             } else {
-                fields::wrong(
+                fields::report_wrong_type(
                     target,
                     "next",
                     "a node id or a list of them",
-                    "name the node that comes next",
+                    "name the next node",
                     flaws,
                 );
             }
         }
     }
 
-    fn compute(&mut self, flaws: &mut Flaws) -> Option<Action> {
+    fn read_transform(&mut self, flaws: &mut FlawCollector) -> Option<Action> {
         let owner = self.owner_text();
         let hint = "write `transform:` and below it `expr:` with a JSONata expression";
-        let Some(transform) = fields::given(self.at, "transform") else {
-            fields::missing(self.at, &owner, "transform", hint, flaws);
+        let Some(transform) = fields::present(self.at, "transform") else {
+            fields::report_missing(self.at, &owner, "transform", hint, flaws);
             return None;
         };
         if transform.value.as_object().is_none() {
-            fields::wrong(transform, "transform", "an object with `expr`", hint, flaws);
+            fields::report_wrong_type(transform, "transform", "an object with `expr`", hint, flaws);
             return None;
         }
-        fields::unknown(transform, "`transform`", &["expr"], flaws);
-        if let Some(expr) = fields::given(transform, "expr")
+        fields::warn_unknown(transform, "`transform`", &["expr"], flaws);
+        if let Some(expr) = fields::present(transform, "expr")
             && matches!(expr.value, Value::Object(_) | Value::Array(_))
         {
-            let hint = "put the expression into single quotes, or into a block after `|`";
-            fields::wrong(expr, "expr", "a string", hint, flaws);
+            let hint = "put the expression in single quotes, or in a block after `|`";
+            fields::report_wrong_type(expr, "expr", "a string", hint, flaws);
             return None;
         }
         let owner = format!("`transform` of {owner}");
-        let (source, at) = fields::required(transform, &owner, "expr", hint, flaws)?;
+        let (source, at) = fields::required_string(transform, &owner, "expr", hint, flaws)?;
         self.sources.expression = Some(at);
         Some(Action::Compute {
             expression: source.clone(),
         })
     }
 
-    fn choose(&mut self, flaws: &mut Flaws) -> Action {
+    fn read_switch(&mut self, flaws: &mut FlawCollector) -> Action {
         let owner = self.owner_text();
         let hint = "write a list of `rule` and `next`";
         let mut rules = Vec::new();
-        let mut otherwise = fields::text(self.at, "next", flaws);
-        match fields::given(self.at, "conditions") {
+        let mut otherwise = fields::optional_string(self.at, "next", flaws);
+        match fields::present(self.at, "conditions") {
             Some(list) if list.value.as_array().is_some_and(|list| !list.is_empty()) => {
                 let last = list.items().len() - 1;
                 for (place, condition) in list.items().enumerate() {
-                    self.condition(condition, place == last, &mut rules, &mut otherwise, flaws);
+                    self.read_condition(
+                        condition,
+                        place == last,
+                        &mut rules,
+                        &mut otherwise,
+                        flaws,
+                    );
                 }
             }
             Some(list) if list.value.as_array().is_none() => {
-                fields::wrong(list, "conditions", "a list", hint, flaws);
+                fields::report_wrong_type(list, "conditions", "a list", hint, flaws);
             }
-            Some(_) | None => fields::missing(self.at, &owner, "conditions", hint, flaws),
+            Some(_) | None => fields::report_missing(self.at, &owner, "conditions", hint, flaws),
         }
         if let Some((to, at)) = otherwise {
             let edge = Edge::labelled(self.node.id.clone(), to.clone(), to.clone());
@@ -285,33 +291,33 @@ impl<'t> Draft<'t> {
         }
     }
 
-    /// One condition. Older files write `target`, and their default is a last one without a rule.
-    fn condition(
+    /// Reads a condition. Legacy files write `target`, and a last condition without a rule is the default.
+    fn read_condition(
         &mut self,
-        at: At<'t>,
+        at: Spanned<'t>,
         is_last: bool,
-        rules: &mut Vec<Choice>,
-        otherwise: &mut Option<(&'t Str, At<'t>)>,
-        flaws: &mut Flaws,
+        rules: &mut Vec<SwitchRule>,
+        otherwise: &mut Option<(&'t Str, Spanned<'t>)>,
+        flaws: &mut FlawCollector,
     ) {
         if at.value.as_object().is_none() {
             let hint = "write `rule` and `next`";
-            fields::wrong(at, "conditions", "a list of objects", hint, flaws);
+            fields::report_wrong_type(at, "conditions", "a list of objects", hint, flaws);
             return;
         }
         let owner = format!("a condition of {}", self.owner_text());
-        fields::unknown(at, &owner, &["rule", "next", "target"], flaws);
-        let to = match fields::given_as(at, &["next", "target"]) {
-            Some((key, field)) => fields::as_text(field, key, flaws),
+        fields::warn_unknown(at, &owner, &["rule", "next", "target"], flaws);
+        let to = match fields::first_present(at, &["next", "target"]) {
+            Some((key, field)) => fields::string_value(field, key, flaws),
             None => {
-                fields::missing(at, &owner, "next", "name the node it leads to", flaws);
+                fields::report_missing(at, &owner, "next", "name the next node", flaws);
                 None
             }
         };
         match (at.get("rule"), to) {
             (Some(rule), Some((to, to_at))) => {
                 self.sources.rules.push(rule);
-                rules.push(Choice {
+                rules.push(SwitchRule {
                     rule: rule.value.clone(),
                     label: to.clone(),
                 });
@@ -319,15 +325,15 @@ impl<'t> Draft<'t> {
                 self.edges.push((edge, to_at));
             }
             (None, Some((_, to_at))) if is_last && otherwise.is_some() => flaws.add(
-                Code::Duplicate,
-                to_at.place(),
+                FlawCode::Duplicate,
+                to_at.source_span(),
                 format!("{} has two defaults", self.owner_text()),
                 "keep its `next`, or the condition without a rule",
             ),
             (None, Some(to)) if is_last => *otherwise = Some(to),
             (None, Some(_)) => {
-                let hint = "only the last condition may stand without a rule, as the default";
-                fields::missing(at, &owner, "rule", hint, flaws);
+                let hint = "only the last condition may omit its rule, as the default";
+                fields::report_missing(at, &owner, "rule", hint, flaws);
             }
             (_, None) => {}
         }
@@ -335,15 +341,15 @@ impl<'t> Draft<'t> {
 }
 
 /// The type of a node.
-fn kind(
-    at: At<'_>,
+fn node_type(
+    at: Spanned<'_>,
     id: &str,
-    assumed: impl Fn(&str) -> Option<Kind>,
-    flaws: &mut Flaws,
-) -> Option<Kind> {
+    assumed: impl Fn(&str) -> Option<NodeType>,
+    flaws: &mut FlawCollector,
+) -> Option<NodeType> {
     let names = || KINDS.iter().map(|(name, _)| *name);
-    let owner = format!("node `{}`", shown(id));
-    if fields::given(at, "type").is_none() {
+    let owner = format!("node `{}`", display_name(id));
+    if fields::present(at, "type").is_none() {
         let kind = assumed(id);
         if kind.is_none() {
             let telling = [
@@ -354,27 +360,27 @@ fn kind(
             ];
             let hint = match telling.iter().find(|(field, _)| at.get(field).is_some()) {
                 Some((_, kind)) => format!("add `type: {kind}`"),
-                None => format!("add `type`: {}", known_kinds("or")),
+                None => format!("add `type`: {}", known_types("or")),
             };
-            fields::missing(at, &owner, "type", &hint, flaws);
+            fields::report_missing(at, &owner, "type", &hint, flaws);
         }
         return kind;
     }
-    let (name, place) = fields::text(at, "type", flaws)?;
+    let (name, place) = fields::optional_string(at, "type", flaws)?;
     let found = KINDS.iter().find(|(known, _)| known == name);
     if found.is_none() {
         let hint = match nearest(name, names()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("types are {}", known_kinds("and")),
+            None => format!("types are {}", known_types("and")),
         };
-        let message = format!("{owner} has the unknown type `{}`", shown(name));
-        flaws.add(Code::UnknownKind, place.place(), message, hint);
+        let message = format!("{owner} has the unknown type `{}`", display_name(name));
+        flaws.add(FlawCode::UnknownKind, place.source_span(), message, hint);
     }
     found.map(|(_, kind)| *kind)
 }
 
-fn known_kinds(last: &str) -> String {
-    let names = Kind::ALL.map(Kind::name);
+fn known_types(last: &str) -> String {
+    let names = NodeType::ALL.map(NodeType::name);
     let (end, rest) = names.split_last().unwrap_or((&"", &[]));
     format!("{} {last} {end}", rest.join(", "))
 }

@@ -1,24 +1,24 @@
-//! The tools of a document, each into a workflow and from there into a graph.
+//! The tools of a document: reads each into a workflow and builds its graph.
 
-use super::calls::{self, CallSite};
-use super::dialects::{self, Ends, Shared};
-use super::nodes::{Draft, Kind};
-use super::{fields, limits, places};
-use crate::flaw::Code;
-use crate::formats::Flaws;
-use crate::formats::document::At;
+use super::call_checks::{self, CallSite};
+use super::legacy::{self, EntryExit, SharedNodes};
+use super::nodes::{NodeDraft, NodeType};
+use super::{fields, limits, problem_spans};
+use crate::flaw::FlawCode;
+use crate::formats::FlawCollector;
+use crate::formats::document::Spanned;
 use crate::graph::Graph;
 use crate::schema::Checker;
-use crate::text::shown;
-use crate::workflow::{Limits, Workflow};
+use crate::text::display_name;
+use crate::workflow::{Workflow, WorkflowLimits};
 use std::collections::HashSet;
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
 
-/// The longest name a tool may have, in characters: what MCP allows.
+/// Longest name of a tool, in characters: the limit of MCP.
 const NAME_CHARS_MAX: usize = 128;
 
-/// The fields of a tool; the last two are an older dialect's.
+/// The fields of a tool; the last two are legacy.
 pub(super) const FIELDS: [&str; 9] = [
     "name",
     "title",
@@ -31,72 +31,73 @@ pub(super) const FIELDS: [&str; 9] = [
     "exitNode",
 ];
 
-/// What the tools of a document came to.
+/// The tools of a document.
 #[derive(Default)]
-pub(super) struct Tools {
+pub(super) struct ParsedTools {
     pub(super) workflows: Vec<Arc<Graph>>,
     pub(super) calls: Vec<CallSite>,
 }
 
-/// A tool as the file has it.
-pub(super) struct Tool<'t> {
+/// A tool as written in the file.
+pub(super) struct ToolDraft<'t> {
     pub(super) name: Str,
-    /// Where its name stands, or it itself where it has none.
-    pub(super) at: At<'t>,
-    pub(super) nodes: Vec<Draft<'t>>,
+    /// The location of its name, or of the tool if it has none.
+    pub(super) at: Spanned<'t>,
+    pub(super) nodes: Vec<NodeDraft<'t>>,
 }
 
-/// Reads every tool.
-pub(super) fn read(root: At<'_>, flaws: &mut Flaws) -> Tools {
-    let mut tools = Tools::default();
+/// Reads all tools.
+pub(super) fn read(root: Spanned<'_>, flaws: &mut FlawCollector) -> ParsedTools {
+    let mut tools = ParsedTools::default();
     let hint = "add `tools:` with at least one tool";
-    let list = match fields::given(root, "tools") {
+    let list = match fields::present(root, "tools") {
         Some(list) if list.value.as_array().is_some_and(|list| !list.is_empty()) => list,
         Some(list) if list.value.as_array().is_none() => {
-            let hint = "begin each tool with `- name:`";
-            fields::wrong(list, "tools", "a list", hint, flaws);
+            let hint = "start each tool with `- name:`";
+            fields::report_wrong_type(list, "tools", "a list", hint, flaws);
             return tools;
         }
         Some(_) | None => {
-            fields::missing(root, "the document", "tools", hint, flaws);
+            fields::report_missing(root, "the document", "tools", hint, flaws);
             return tools;
         }
     };
-    let bounds = limits::read(root, Limits::default(), flaws);
-    let shared = Shared::read(root, list, flaws);
+    let bounds = limits::read(root, WorkflowLimits::default(), flaws);
+    let shared = SharedNodes::read(root, list, flaws);
     let mut names = HashSet::new();
     for at in list.items() {
         if at.value.as_object().is_none() {
-            let hint = "begin each tool with `- name:`";
-            fields::wrong(at, "tools", "a list of objects", hint, flaws);
+            let hint = "start each tool with `- name:`";
+            fields::report_wrong_type(at, "tools", "a list of objects", hint, flaws);
             continue;
         }
-        tool(at, bounds, &shared, &mut names, &mut tools, flaws);
+        read_tool(at, bounds, &shared, &mut names, &mut tools, flaws);
     }
-    shared.leftovers(flaws);
+    shared.warn_unused(flaws);
     tools
 }
 
-fn tool<'t>(
-    at: At<'t>,
-    bounds: Limits,
-    shared: &Shared<'t>,
+fn read_tool<'t>(
+    at: Spanned<'t>,
+    bounds: WorkflowLimits,
+    shared: &SharedNodes<'t>,
     names: &mut HashSet<&'t Str>,
-    tools: &mut Tools,
-    flaws: &mut Flaws,
+    tools: &mut ParsedTools,
+    flaws: &mut FlawCollector,
 ) {
-    let name = name(at, names, flaws);
+    let name = tool_name(at, names, flaws);
     let owner = match name {
-        Some((name, _)) => format!("tool `{}`", shown(name)),
+        Some((name, _)) => format!("tool `{}`", display_name(name)),
         None => "a tool".to_owned(),
     };
-    fields::unknown(at, &owner, &FIELDS, flaws);
-    let hint = "say in a sentence what it does: agents choose by it";
-    let description = fields::required(at, &owner, "description", hint, flaws);
-    let title = fields::text(at, "title", flaws);
+    fields::warn_unknown(at, &owner, &FIELDS, flaws);
+    let hint = "describe in a sentence what it does; agents choose by this text";
+    let description = fields::required_string(at, &owner, "description", hint, flaws);
+    let title = fields::optional_string(at, "title", flaws);
     let input = input_schema(at, &owner, flaws);
-    let output = fields::given(at, "outputSchema").and_then(|at| schema(at, "outputSchema", flaws));
-    let text = |found: Option<(&Str, At<'_>)>| found.map(|(text, _)| text.clone());
+    let output =
+        fields::present(at, "outputSchema").and_then(|at| read_schema(at, "outputSchema", flaws));
+    let text = |found: Option<(&Str, Spanned<'_>)>| found.map(|(text, _)| text.clone());
     let mut workflow = Workflow {
         name: text(name).unwrap_or_default(),
         title: text(title),
@@ -106,101 +107,105 @@ fn tool<'t>(
         limits: limits::read(at, bounds, flaws),
         ..Workflow::default()
     };
-    let ends = Ends::read(at, flaws);
-    let Some(mut nodes) = nodes(at, &workflow.name, &owner, &ends, shared, flaws) else {
+    let ends = EntryExit::read(at, flaws);
+    let Some(mut nodes) = tool_nodes(at, &workflow.name, &owner, &ends, shared, flaws) else {
         return;
     };
     let before = flaws.count();
-    ends.supply(&mut nodes, flaws);
-    let broken = flaws.fatal_since(before) || nodes.iter().any(|draft| draft.broken);
-    let tool = Tool {
+    ends.add_missing(&mut nodes, flaws);
+    let broken = flaws.has_errors_since(before) || nodes.iter().any(|draft| draft.is_incomplete);
+    let tool = ToolDraft {
         name: workflow.name.clone(),
         at: name.map_or(at, |(_, at)| at),
         nodes,
     };
-    tools.calls.extend(calls::of(&tool));
+    tools.calls.extend(call_checks::call_sites_of(&tool));
     workflow.nodes = tool.nodes.iter().map(|draft| draft.node.clone()).collect();
-    workflow.edges = edges(&tool).map(|(edge, _)| edge.clone()).collect();
-    if let Some(graph) = places::build(workflow, &tool, broken, flaws) {
+    workflow.edges = tool_edges(&tool).map(|(edge, _)| edge.clone()).collect();
+    if let Some(graph) = problem_spans::build(workflow, &tool, broken, flaws) {
         graph.keep_checkers(input.map(|(_, made)| made), output.map(|(_, made)| made));
         tools.workflows.push(Arc::new(graph));
     }
 }
 
-/// The edges of a tool in the order its workflow has them, with where each is written.
-pub(super) fn edges<'d, 't>(
-    tool: &'d Tool<'t>,
-) -> impl Iterator<Item = &'d (crate::workflow::Edge, At<'t>)> {
+/// The edges of a tool in the order of its workflow, with their locations.
+pub(super) fn tool_edges<'d, 't>(
+    tool: &'d ToolDraft<'t>,
+) -> impl Iterator<Item = &'d (crate::workflow::Edge, Spanned<'t>)> {
     tool.nodes.iter().flat_map(|draft| &draft.edges)
 }
 
-fn name<'t>(
-    at: At<'t>,
+fn tool_name<'t>(
+    at: Spanned<'t>,
     names: &mut HashSet<&'t Str>,
-    flaws: &mut Flaws,
-) -> Option<(&'t Str, At<'t>)> {
-    let (name, place) = fields::required(at, "a tool", "name", "name the tool", flaws)?;
+    flaws: &mut FlawCollector,
+) -> Option<(&'t Str, Spanned<'t>)> {
+    let (name, place) = fields::required_string(at, "a tool", "name", "name the tool", flaws)?;
     let sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !name.chars().all(sound) || name.len() > NAME_CHARS_MAX {
         flaws.add(
-            Code::WrongType,
-            place.place(),
-            format!("`{}` cannot be the name of a tool", shown(name)),
+            FlawCode::WrongType,
+            place.source_span(),
+            format!("`{}` cannot be the name of a tool", display_name(name)),
             format!("use 1 to {NAME_CHARS_MAX} of the characters A-Z a-z 0-9 _ - ."),
         );
     }
     if !names.insert(name) {
         flaws.add(
-            Code::Duplicate,
-            place.place(),
-            format!("there are two tools named `{}`", shown(name)),
-            "give one of them another name",
+            FlawCode::Duplicate,
+            place.source_span(),
+            format!("there are two tools named `{}`", display_name(name)),
+            "rename one of them",
         );
     }
     Some((name, place))
 }
 
-/// The nodes of a tool: its own, or those of the document that belong to it.
-fn nodes<'t>(
-    at: At<'t>,
+/// The nodes of a tool: its own, or those at top level that belong to it.
+fn tool_nodes<'t>(
+    at: Spanned<'t>,
     name: &str,
     owner: &str,
-    ends: &Ends<'t>,
-    shared: &Shared<'t>,
-    flaws: &mut Flaws,
-) -> Option<Vec<Draft<'t>>> {
-    match fields::given(at, "nodes") {
+    ends: &EntryExit<'t>,
+    shared: &SharedNodes<'t>,
+    flaws: &mut FlawCollector,
+) -> Option<Vec<NodeDraft<'t>>> {
+    match fields::present(at, "nodes") {
         Some(list) if list.value.as_array().is_some() => {
             let kind = |id: &str| ends.kind(id);
-            Some(dialects::drafts(list, kind, flaws))
+            Some(legacy::read_nodes(list, kind, flaws))
         }
         Some(list) => {
-            fields::wrong(list, "nodes", "a list", "write each node as an item", flaws);
+            fields::report_wrong_type(list, "nodes", "a list", "write each node as an item", flaws);
             None
         }
         None if shared.is_empty() => {
             let hint = "add `nodes:` with at least an entry and an exit";
-            fields::missing(at, owner, "nodes", hint, flaws);
+            fields::report_missing(at, owner, "nodes", hint, flaws);
             None
         }
-        None => Some(shared.of(name, ends)),
+        None => Some(shared.nodes_of_tool(name, ends)),
     }
 }
 
-/// The schema of the input, which MCP wants to be an object's.
-fn input_schema(at: At<'_>, owner: &str, flaws: &mut Flaws) -> Option<(Value, Checker)> {
-    let Some(field) = fields::given(at, "inputSchema") else {
+/// The input schema, which MCP requires to describe an object.
+fn input_schema(
+    at: Spanned<'_>,
+    owner: &str,
+    flaws: &mut FlawCollector,
+) -> Option<(Value, Checker)> {
+    let Some(field) = fields::present(at, "inputSchema") else {
         let hint = "write `inputSchema: {type: object}` if it takes no arguments";
-        fields::missing(at, owner, "inputSchema", hint, flaws);
+        fields::report_missing(at, owner, "inputSchema", hint, flaws);
         return None;
     };
-    let made = schema(field, "inputSchema", flaws)?;
+    let made = read_schema(field, "inputSchema", flaws)?;
     if let Some(kind) = field.get("type")
         && kind.value.as_str() != Some("object")
     {
         flaws.add(
-            Code::BadSchema,
-            kind.place(),
+            FlawCode::BadSchema,
+            kind.source_span(),
             format!("the arguments of {owner} must be an object"),
             "write `type: object` and describe each argument under `properties`",
         );
@@ -208,30 +213,30 @@ fn input_schema(at: At<'_>, owner: &str, flaws: &mut Flaws) -> Option<(Value, Ch
     Some(made)
 }
 
-pub(in crate::formats) fn schema(
-    at: At<'_>,
+pub(in crate::formats) fn read_schema(
+    at: Spanned<'_>,
     name: &str,
-    flaws: &mut Flaws,
+    flaws: &mut FlawCollector,
 ) -> Option<(Value, Checker)> {
     if at.value.as_object().is_none() {
-        fields::wrong(at, name, "an object", "write a JSON Schema", flaws);
+        fields::report_wrong_type(at, name, "an object", "write a JSON Schema", flaws);
         return None;
     }
     match Checker::new(at.value) {
         Ok(checker) => Some((at.value.clone(), checker)),
         Err(bad) => {
             flaws.add(
-                Code::BadSchema,
-                at.find(&bad.pointer).place(),
+                FlawCode::BadSchema,
+                at.at_pointer(&bad.pointer).source_span(),
                 format!("`{name}` is not a JSON Schema: {}", bad.message),
-                "see json-schema.org for what a schema may say",
+                "see json-schema.org for the syntax",
             );
             None
         }
     }
 }
 
-/// Whether one of the nodes is of a type.
-pub(super) fn has(nodes: &[Draft<'_>], kind: Kind) -> bool {
+/// Whether one of the nodes has this type.
+pub(super) fn has_type(nodes: &[NodeDraft<'_>], kind: NodeType) -> bool {
     nodes.iter().any(|draft| draft.kind == Some(kind))
 }

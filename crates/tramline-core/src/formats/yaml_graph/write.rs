@@ -1,21 +1,21 @@
-//! Workflows written as a YAML graph, with what such a file cannot say.
+//! Writes workflows as a YAML graph and lists what it cannot represent.
 
-use super::nodes::Kind;
+use super::nodes::NodeType;
 use super::{ServerInfo, limits};
-use crate::formats::{Lost, Written, yaml_text};
-use crate::settings;
+use crate::formats::{ConvertedDocument, LossCollector, yaml_text};
+use crate::setting_references;
 use crate::workflow::{
-    Action, Choice, DEFAULT_LABEL, ERROR_LABEL, Each, Edge, ItemFailures, Join, Limits, Node,
-    Retry, Template, Time, WORKFLOW_SERVER, Workflow,
+    Action, DEFAULT_LABEL, ERROR_LABEL, Edge, FanOutSpec, ItemFailures, Join, Node, RetryPolicy,
+    SwitchRule, Template, WORKFLOW_SERVER, WaitTime, Workflow, WorkflowLimits,
 };
 use std::collections::HashMap;
 use tramline_expr::{Map, Str, Value};
 
-mod ends;
+mod entry_exit;
 
 /// Writes workflows as the tools of one document.
-pub fn write(server: &ServerInfo, servers: &Value, workflows: &[&Workflow]) -> Written {
-    let mut lost = Lost::default();
+pub fn write(server: &ServerInfo, servers: &Value, workflows: &[&Workflow]) -> ConvertedDocument {
+    let mut lost = LossCollector::default();
     let mut root = Map::new();
     root.insert("version", "1.0".into());
     let mut about = vec![
@@ -32,16 +32,18 @@ pub fn write(server: &ServerInfo, servers: &Value, workflows: &[&Workflow]) -> W
     if servers.as_object().is_some_and(|map| !map.is_empty()) {
         root.insert("mcpServers", servers.clone());
     }
-    let tools = workflows.iter().map(|workflow| tool(workflow, &mut lost));
+    let tools = workflows
+        .iter()
+        .map(|workflow| write_tool(workflow, &mut lost));
     root.insert("tools", Value::array(tools.collect::<Vec<_>>()));
-    Written {
+    ConvertedDocument {
         text: yaml_text::document(&root),
-        lost: lost.told(),
+        losses: lost.into_losses(),
     }
 }
 
-fn tool(workflow: &Workflow, lost: &mut Lost) -> Value {
-    let whole = ends::supplied(workflow, lost);
+fn write_tool(workflow: &Workflow, lost: &mut LossCollector) -> Value {
+    let whole = entry_exit::with_entry_and_exit(workflow, lost);
     let workflow = whole.as_ref().unwrap_or(workflow);
     let mut tool = Map::new();
     tool.insert("name", workflow.name.clone().into());
@@ -60,7 +62,7 @@ fn tool(workflow: &Workflow, lost: &mut Lost) -> Value {
     if let Some(schema) = &workflow.output_schema {
         tool.insert("outputSchema", schema.clone());
     }
-    if let Some(bounds) = bounds(&workflow.limits, lost) {
+    if let Some(bounds) = write_limits(&workflow.limits, lost) {
         tool.insert("executionLimits", bounds);
     }
     let mut outs: HashMap<&str, Vec<&Edge>> = HashMap::new();
@@ -75,11 +77,14 @@ fn tool(workflow: &Workflow, lost: &mut Lost) -> Value {
     tool.into()
 }
 
-/// The limits, where they are not those that hold anyhow.
-pub(in crate::formats) fn bounds(limits: &Limits, lost: &mut Lost) -> Option<Value> {
-    let usual = Limits::default();
+/// The limits that differ from the defaults.
+pub(in crate::formats) fn write_limits(
+    limits: &WorkflowLimits,
+    lost: &mut LossCollector,
+) -> Option<Value> {
+    let usual = WorkflowLimits::default();
     if limits.bytes_max != usual.bytes_max {
-        lost.add("the limit on the bytes of the journal");
+        lost.add("the size limit of the journal");
     }
     let given = [
         (limits.steps_max, usual.steps_max),
@@ -87,8 +92,8 @@ pub(in crate::formats) fn bounds(limits: &Limits, lost: &mut Lost) -> Option<Val
         (limits.calls_max, usual.calls_max),
     ];
     let steps = given[0].0 != given[0].1;
-    let named = limits::NAMES.into_iter().zip(given).enumerate();
-    // The number of calls follows from that of steps unless it is written too.
+    let named = limits::LIMIT_FIELDS.into_iter().zip(given).enumerate();
+    // The default limit on calls depends on the steps, so it is written with them.
     let written = named.filter(|(at, (_, (is, usual)))| is != usual || (*at == 2 && steps));
     let written: Vec<_> = written
         .map(|(_, (name, (is, _)))| (name, Value::from(is)))
@@ -96,17 +101,17 @@ pub(in crate::formats) fn bounds(limits: &Limits, lost: &mut Lost) -> Option<Val
     (!written.is_empty()).then(|| Value::object(written))
 }
 
-fn write_node(node: &Node, edges: &[&Edge], lost: &mut Lost) -> Value {
+fn write_node(node: &Node, edges: &[&Edge], lost: &mut LossCollector) -> Value {
     let mut map = Map::new();
     map.insert("id", node.id.clone().into());
     let kind = match &node.action {
-        Action::Entry => Kind::Entry,
-        Action::Call { tool, .. } if tool.server == WORKFLOW_SERVER => Kind::Workflow,
-        Action::Call { .. } => Kind::Mcp,
-        Action::Wait(_) => Kind::Wait,
-        Action::Compute { .. } => Kind::Transform,
-        Action::Choose { .. } => Kind::Switch,
-        Action::Exit => Kind::Exit,
+        Action::Entry => NodeType::Entry,
+        Action::Call { tool, .. } if tool.server == WORKFLOW_SERVER => NodeType::Workflow,
+        Action::Call { .. } => NodeType::Mcp,
+        Action::Wait(_) => NodeType::Wait,
+        Action::Compute { .. } => NodeType::Transform,
+        Action::Choose { .. } => NodeType::Switch,
+        Action::Exit => NodeType::Exit,
     };
     map.insert("type", kind.name().into());
     if let Some(purpose) = &node.purpose {
@@ -115,7 +120,7 @@ fn write_node(node: &Node, edges: &[&Edge], lost: &mut Lost) -> Value {
     if node.join == Join::All {
         map.insert("join", "all".into());
     }
-    if kind == Kind::Workflow
+    if kind == NodeType::Workflow
         && let Action::Call { tool, .. } = &node.action
     {
         map.insert("workflow", tool.tool.clone().into());
@@ -124,36 +129,36 @@ fn write_node(node: &Node, edges: &[&Edge], lost: &mut Lost) -> Value {
         map.insert("tool", tool.tool.clone().into());
     }
     match &node.approval {
-        Some(reason) if kind.acts() => {
+        Some(reason) if kind.can_fail() => {
             map.insert("approval", reason.clone().into());
         }
         Some(_) => lost.add(format!("the approval of `{}`", node.id)),
         None => {}
     }
-    act(node, edges, &mut map, lost);
-    if kind.acts() {
-        care(node, &mut map);
+    write_action(node, edges, &mut map, lost);
+    if kind.can_fail() {
+        write_options(node, &mut map);
     }
-    ways(node, edges, &mut map, lost);
+    write_edges(node, edges, &mut map, lost);
     map.into()
 }
 
-fn act(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
+fn write_action(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut LossCollector) {
     match &node.action {
         Action::Entry | Action::Exit => {}
         Action::Call { arguments, .. } => {
             if let Some(each) = &node.each {
-                map.insert("map", spread(each));
+                map.insert("map", write_fan_out(each));
             }
             let none = Template::Literal(Value::object::<Str>([]));
             if *arguments != none {
-                map.insert("args", whole_arguments(arguments));
+                map.insert("args", call_arguments(arguments));
             }
         }
         Action::Wait(time) => {
             let (key, template) = match time {
-                Time::For(template) => ("for", template),
-                Time::Until(template) => ("until", template),
+                WaitTime::For(template) => ("for", template),
+                WaitTime::Until(template) => ("until", template),
             };
             map.insert(key, arguments(template, false));
         }
@@ -162,9 +167,10 @@ fn act(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
             map.insert("transform", Value::object(expr));
         }
         Action::Choose { rules, otherwise } => {
-            let target = |label: &Str, lost: &mut Lost| target(node, label, edges, lost);
+            let target =
+                |label: &Str, lost: &mut LossCollector| switch_target(node, label, edges, lost);
             let mut conditions = Vec::new();
-            for Choice { rule, label } in rules {
+            for SwitchRule { rule, label } in rules {
                 let to = target(label, lost);
                 let pair = [("rule", rule.clone()), ("next", to.into())];
                 conditions.push(Value::object(pair));
@@ -177,8 +183,8 @@ fn act(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
     }
 }
 
-/// What a call is spread over.
-fn spread(each: &Each) -> Value {
+/// Writes the fan-out of a call.
+fn write_fan_out(each: &FanOutSpec) -> Value {
     let failures = match each.failures {
         ItemFailures::Stop => "stop",
         ItemFailures::Keep => "keep",
@@ -191,33 +197,33 @@ fn spread(each: &Each) -> Value {
     ])
 }
 
-/// The node that a choice leads to by a label.
-fn target(node: &Node, label: &Str, edges: &[&Edge], lost: &mut Lost) -> Str {
+/// The node that a switch reaches by a label.
+fn switch_target(node: &Node, label: &Str, edges: &[&Edge], lost: &mut LossCollector) -> Str {
     let mut there = edges.iter().filter(|edge| edge.label == *label);
     let Some(first) = there.next() else {
         return label.clone();
     };
     if let Some(other) = there.find(|edge| edge.to != first.to) {
         lost.add(format!(
-            "the second way of `{}` at {label}, to `{}`",
+            "the additional edge from `{}` with label {label}, to `{}`",
             node.id, other.to
         ));
     }
     if first.to != *label {
         lost.add(format!(
-            "the output `{label}` of `{}`: here it is the id of the node it leads to, `{}`",
+            "the output `{label}` of `{}`: here it is the id of the target node, `{}`",
             node.id, first.to
         ));
     }
     first.to.clone()
 }
 
-/// Time-out, repetition and so on.
-pub(in crate::formats) fn care(node: &Node, map: &mut Map) {
+/// Writes the execution options: timeout, retry, idempotency.
+pub(in crate::formats) fn write_options(node: &Node, map: &mut Map) {
     if let Some(ms) = node.timeout_ms {
         map.insert("timeout", ms.into());
     }
-    if let Some(Retry {
+    if let Some(RetryPolicy {
         max,
         wait_ms,
         backoff,
@@ -242,8 +248,8 @@ pub(in crate::formats) fn care(node: &Node, map: &mut Map) {
     }
 }
 
-/// Where the node leads, beside what it chooses.
-fn ways(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
+/// Writes the edges of a node, except the branches of a switch.
+fn write_edges(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut LossCollector) {
     let chosen = |label: &Str| match &node.action {
         Action::Choose { rules, otherwise } => {
             rules.iter().any(|choice| choice.label == *label) || otherwise.as_ref() == Some(label)
@@ -264,7 +270,7 @@ fn ways(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
             next.push(Value::from(edge.to.clone()));
         } else {
             lost.add(format!(
-                "the way from `{}` to `{}` at {}",
+                "the edge from `{}` to `{}` with label {}",
                 edge.from, edge.to, edge.label
             ));
         }
@@ -284,27 +290,29 @@ fn ways(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut Lost) {
 }
 
 /// The arguments of a call, which must be an object or an expression.
-fn whole_arguments(template: &Template) -> Value {
+fn call_arguments(template: &Template) -> Value {
     match template {
-        Template::Literal(value) if value.as_object().is_none() => expression(&value.to_json()),
+        Template::Literal(value) if value.as_object().is_none() => {
+            expression_value(&value.to_json())
+        }
         Template::Array(_) | Template::Literal(_) | Template::Expr(_) | Template::Object(_) => {
             arguments(template, false)
         }
     }
 }
 
-fn expression(source: &str) -> Value {
+fn expression_value(source: &str) -> Value {
     Value::object([("expr", source.into())])
 }
 
-/// A template as a file has it. `spelt` expressions are never written as bare text.
+/// Writes a template. With `spelt`, an expression is never written as a bare string.
 fn arguments(template: &Template, spelt: bool) -> Value {
     match template {
-        Template::Literal(value) => literal(value),
+        Template::Literal(value) => literal_value(value),
         Template::Expr(source) if source.starts_with('$') && !spelt => source.clone().into(),
-        Template::Expr(source) => expression(source),
+        Template::Expr(source) => expression_value(source),
         Template::Object(fields) => {
-            // `{expr: text}` would be an expression itself.
+            // `{expr: text}` would itself be read as an expression.
             let alone = |key: &str| fields.len() == 1 && matches!(key, "expr" | "value");
             let fields = fields
                 .iter()
@@ -315,21 +323,26 @@ fn arguments(template: &Template, spelt: bool) -> Value {
     }
 }
 
-/// A literal, with what would be read as an expression put so that it is not.
-fn literal(value: &Value) -> Value {
+/// Writes a literal and escapes what would be read as an expression.
+fn literal_value(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.starts_with('$') && !settings::begins(text) => {
+        Value::String(text)
+            if text.starts_with('$') && !setting_references::starts_with_reference(text) =>
+        {
             Value::object([("value", value.clone())])
         }
-        Value::Array(items) => Value::array(items.iter().map(literal)),
+        Value::Array(items) => Value::array(items.iter().map(literal_value)),
         Value::Object(map) => {
             let text = |key: &str| map.get(key).and_then(Value::as_str);
             let special =
                 text("expr").is_some() || text("value").is_some_and(|text| text.starts_with('$'));
             if map.len() == 1 && special {
-                return expression(&value.to_json());
+                return expression_value(&value.to_json());
             }
-            Value::object(map.iter().map(|(key, value)| (key.clone(), literal(value))))
+            Value::object(
+                map.iter()
+                    .map(|(key, value)| (key.clone(), literal_value(value))),
+            )
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }

@@ -1,4 +1,4 @@
-//! What is written reads back as the same value, whatever it holds.
+//! Written values read back unchanged.
 
 use super::*;
 use crate::formats::document as documents;
@@ -12,7 +12,7 @@ fn back(value: &Value) -> Value {
     }
 }
 
-/// Text of pieces that mean something to YAML.
+/// Strings made of pieces that are special to YAML.
 fn text() -> impl Strategy<Value = String> {
     let pieces = [
         "a",

@@ -1,10 +1,10 @@
-//! Whatever the bytes: a chart or flaws with places, never a panic, never long.
+//! For any bytes: a chart or flaws with locations, without panics, in bounded time.
 
 use super::cases;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
-use tramline_core::flaw::Code;
+use tramline_core::flaw::FlawCode;
 use tramline_core::formats::mermaid::{self, Diagram};
 
 const PIECES: [&str; 60] = [
@@ -70,7 +70,7 @@ const PIECES: [&str; 60] = [
     "é日",
 ];
 
-/// Reads anything; what can be read is the same after printing.
+/// Reads any text; a valid chart is the same after printing.
 pub(super) fn answered(bytes: &[u8]) {
     match mermaid::read(bytes) {
         Ok(diagram) => {
@@ -81,15 +81,15 @@ pub(super) fn answered(bytes: &[u8]) {
         Err(flaws) => {
             assert!(!flaws.is_empty());
             for flaw in flaws {
-                assert!(flaw.place.line >= 1 && flaw.place.column >= 1, "{flaw}");
-                let end = (flaw.place.end_line, flaw.place.end_column);
-                assert!(end >= (flaw.place.line, flaw.place.column), "{flaw}");
+                assert!(flaw.span.line >= 1 && flaw.span.column >= 1, "{flaw}");
+                let end = (flaw.span.end_line, flaw.span.end_column);
+                assert!(end >= (flaw.span.line, flaw.span.column), "{flaw}");
             }
         }
     }
 }
 
-fn spoilt() -> impl Strategy<Value = String> {
+fn corrupted() -> impl Strategy<Value = String> {
     let all = cases("constructs.txt");
     let texts: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
     let change = (
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn spoilt_drawings_are_answered(text in spoilt()) {
+    fn corrupted_charts_are_answered(text in corrupted()) {
         answered(text.as_bytes());
     }
 }
@@ -152,7 +152,7 @@ fn ten_thousand_vertices_are_read_quickly() {
     let Diagram::Flowchart(chart) = mermaid::read(text.as_bytes()).unwrap();
     let took = begun.elapsed();
     assert_eq!((chart.vertices.len(), chart.links.len()), (10_001, 10_000));
-    // Without optimisation and on a busy machine; a tenth of this is the measure otherwise.
+    // Generous for unoptimised builds on a busy machine; usually it takes a tenth of this.
     assert!(took < Duration::from_millis(1_000), "{took:?}");
 }
 
@@ -205,26 +205,33 @@ fn what_multiplies_is_bounded() {
         .join(" & ");
     let text = format!("flowchart TD\n{many} --> {many}\n");
     let flaws = mermaid::read(text.as_bytes()).unwrap_err();
-    assert_eq!(flaws[0].code, Code::TooMany);
+    assert_eq!(flaws[0].code, FlawCode::TooMany);
     let deep = format!("flowchart TD\n{}", "subgraph a\n".repeat(200));
     assert_eq!(
         mermaid::read(deep.as_bytes()).unwrap_err()[0].code,
-        Code::TooMany
+        FlawCode::TooMany
     );
+    let says = |text: &str| {
+        mermaid::read(text.as_bytes()).unwrap_err()[0]
+            .message
+            .clone()
+    };
+    assert!(says(&deep).contains("nested deeper"), "{}", says(&deep));
+    let wide = format!("flowchart TD\n{}", "subgraph a\nend\n".repeat(50_001));
+    assert_eq!(says(&wide), "more than 50000 subgraphs");
     let long = format!(
         "flowchart TD\nA -- {} --> B & C & D & E & F\n",
         "x".repeat(1 << 20)
     );
     assert_eq!(
         mermaid::read(long.as_bytes()).unwrap_err()[0].code,
-        Code::TooMany
+        FlawCode::TooMany
     );
 }
 
-/// The body of the fuzz target over random changes, for as long as it is told: ten minutes unless
-/// `TRAMLINE_SOAK_SECONDS` says otherwise.
+/// Runs the fuzz target on random changes for `TRAMLINE_SOAK_SECONDS`, by default ten minutes.
 #[test]
-#[ignore = "takes as long as it is told"]
+#[ignore = "runs for TRAMLINE_SOAK_SECONDS"]
 fn soak() {
     let seconds = std::env::var("TRAMLINE_SOAK_SECONDS");
     let seconds = seconds.map_or(600, |it| it.parse().unwrap());

@@ -1,9 +1,9 @@
-//! Random charts, printed and read again: what comes back is what was drawn.
+//! Random charts, printed and read again, are unchanged.
 
 use proptest::prelude::*;
 use tramline_core::formats::mermaid::{
-    self, Caption, Decoration, Diagram, Direction, Flowchart, Group, Head, Link, Shape, Stroke,
-    Vertex,
+    self, ArrowHead, ChartLabel, ChartLink, Diagram, Direction, Flowchart, NodeShape, Stroke,
+    StyleStatement, Subgraph, Vertex,
 };
 use tramline_core::{Str, Value};
 
@@ -16,17 +16,19 @@ fn direction() -> impl Strategy<Value = Option<Direction>> {
     ]))
 }
 
-fn caption() -> impl Strategy<Value = Option<Caption>> {
+fn caption() -> impl Strategy<Value = Option<ChartLabel>> {
     let text = prop_oneof![
         "[a-zA-Z0-9 ,.?!]{0,20}",
         "[\\PC\n\t\"#`%;|\\[\\](){}<>/\\\\-]{0,30}",
         Just("%%{init}%%".to_owned()),
         Just("end".to_owned()),
     ];
-    prop::option::of((text, any::<bool>()).prop_map(|(text, markdown)| Caption {
-        text: text.into(),
-        markdown,
-    }))
+    prop::option::of(
+        (text, any::<bool>()).prop_map(|(text, markdown)| ChartLabel {
+            text: text.into(),
+            markdown,
+        }),
+    )
 }
 
 fn id() -> impl Strategy<Value = String> {
@@ -49,13 +51,13 @@ fn id() -> impl Strategy<Value = String> {
         "[a-zA-Z][a-zA-Z0-9_]{0,6}",
         prop::sample::select(odd.to_vec()).prop_map(str::to_owned),
     ]
-    .prop_filter("a word of the language", |id| {
+    .prop_filter("a reserved keyword", |id| {
         !["graph", "style", "class", "click"].contains(&id.as_str())
     })
 }
 
-fn shape() -> impl Strategy<Value = Shape> {
-    prop::sample::select(Shape::all().collect::<Vec<_>>())
+fn shape() -> impl Strategy<Value = NodeShape> {
+    prop::sample::select(NodeShape::all().collect::<Vec<_>>())
 }
 
 prop_compose! {
@@ -66,20 +68,20 @@ prop_compose! {
         width in prop::option::of(0..100u32),
         group in prop::option::of(0..groups.max(1)),
     ) -> Vertex {
-        let (shape, caption) = shaped.map_or((None, None), |(shape, caption)| (Some(shape), caption));
+        let (shape, label) = shaped.map_or((None, None), |(shape, caption)| (Some(shape), caption));
         Vertex {
             id: id.into(),
             shape,
-            caption,
+            label,
             classes: classes.into_iter().map(Str::from).collect(),
             attributes: width.map(|width| ("w".into(), Value::from(width))).into_iter().collect(),
-            group: group.filter(|_| groups > 0),
+            subgraph: group.filter(|_| groups > 0),
             ..Vertex::default()
         }
     }
 }
 
-fn groups() -> impl Strategy<Value = Vec<Group>> {
+fn groups() -> impl Strategy<Value = Vec<Subgraph>> {
     let one = (
         "[A-Z]{2,5}",
         caption(),
@@ -88,26 +90,33 @@ fn groups() -> impl Strategy<Value = Vec<Group>> {
         any::<bool>(),
     );
     prop::collection::vec(one, 0..4).prop_map(|all| {
-        let mut made: Vec<Group> = Vec::new();
+        let mut made: Vec<Subgraph> = Vec::new();
         for (at, (id, title, direction, inside, top)) in all.into_iter().enumerate() {
-            // Groups begin in order: the parent is one that is still open.
+            // Subgraphs start in order: the parent is one that is still open.
             let last = at.checked_sub(1);
             let chain: Vec<usize> = std::iter::successors(last, |at| made[*at].parent).collect();
             let parent = (!top && !chain.is_empty()).then(|| chain[inside.index(chain.len())]);
-            made.push(Group {
+            made.push(Subgraph {
                 id: Some(format!("{id}{at}").into()),
                 title,
                 direction,
                 parent,
-                ..Group::default()
+                ..Subgraph::default()
             });
         }
         made
     })
 }
 
-fn link(vertices: usize) -> impl Strategy<Value = Link> {
-    let heads = || prop::sample::select(vec![Head::None, Head::Arrow, Head::Cross, Head::Circle]);
+fn link(vertices: usize) -> impl Strategy<Value = ChartLink> {
+    let heads = || {
+        prop::sample::select(vec![
+            ArrowHead::None,
+            ArrowHead::Arrow,
+            ArrowHead::Cross,
+            ArrowHead::Circle,
+        ])
+    };
     let stroke = prop::sample::select(vec![
         Stroke::Solid,
         Stroke::Thick,
@@ -126,16 +135,16 @@ fn link(vertices: usize) -> impl Strategy<Value = Link> {
     )
         .prop_map(|((from, to), stroke, length, tail, head, caption, named)| {
             let plain = stroke == Stroke::Invisible;
-            Link {
+            ChartLink {
                 id: named.then(|| "e1".into()),
                 from,
                 to,
                 stroke,
                 length,
-                tail: if plain { Head::None } else { tail },
-                head: if plain { Head::None } else { head },
-                caption,
-                spot: Default::default(),
+                tail: if plain { ArrowHead::None } else { tail },
+                head: if plain { ArrowHead::None } else { head },
+                label: caption,
+                span: Default::default(),
             }
         })
 }
@@ -156,8 +165,8 @@ fn charts() -> impl Strategy<Value = Flowchart> {
             direction,
             vertices,
             links,
-            groups,
-            decorations: vec![Decoration::Style("a fill:#f9f".into())],
+            subgraphs: groups,
+            styles: vec![StyleStatement::Style("a fill:#f9f".into())],
             ..Flowchart::default()
         })
 }

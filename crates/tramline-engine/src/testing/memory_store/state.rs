@@ -1,19 +1,19 @@
-//! What the pretended processes share, and how it changes.
+//! The state that the simulated processes share.
 
-use super::{Journal, Referred, State};
-use crate::seams::{Append, Chunk, RunRow};
+use super::{Journal, State, StoredDocumentRow};
+use crate::seams::{Append, JournalChunk, RunRow};
 use tramline_core::ids::Seq;
 
 impl State {
-    /// Adds a chunk, or gives the last event if it is not the one seen.
+    /// Adds a chunk, or returns the last event if it is not the one seen.
     pub(super) fn append(&mut self, append: Append) -> Result<(), Seq> {
         let Append {
             run,
             seen,
             last,
             body,
-            head,
-            hold: _,
+            index_row: head,
+            claim: _,
             documents,
         } = append;
         let over = head.status.is_over();
@@ -30,9 +30,9 @@ impl State {
         }
         for document in documents {
             let kept = self.durable.referred.entry(document.digest);
-            let kept = kept.or_insert_with(|| Referred {
+            let kept = kept.or_insert_with(|| StoredDocumentRow {
                 body: document.body.clone(),
-                ..Referred::default()
+                ..StoredDocumentRow::default()
             });
             kept.by.insert(run.clone());
         }
@@ -42,15 +42,15 @@ impl State {
                 run,
                 last,
                 bytes: 0,
-                head: head.clone(),
+                index_row: head.clone(),
                 driven: false,
             },
             chunks: Vec::new(),
         });
         journal.row.last = last;
         journal.row.bytes += body.len() as u64;
-        journal.row.head = head;
-        journal.chunks.push(Chunk {
+        journal.row.index_row = head;
+        journal.chunks.push(JournalChunk {
             first: seen + 1,
             last,
             body,

@@ -1,4 +1,4 @@
-//! The fake keeps the contract, and dies as told.
+//! Tests of the fake: it passes the contract, and crashes as configured.
 
 use super::*;
 use crate::testing::store_contract::{StoreRig, chunk, run, store_contract};

@@ -1,13 +1,13 @@
-//! Claims between processes, and being told of changes.
+//! Claims between processes, and notifications of changes.
 
 use super::{StoreRig, chunk, run};
-use crate::seams::{Append, AppendError, Claim, Hold, Status, Store};
+use crate::seams::{Append, AppendError, Claim, ClaimChange, RunStatus, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Far more than a change may take to be told, on the slowest machine.
-const TOLD_WITHIN: Duration = Duration::from_secs(10);
+/// Far more than a change notification takes on the slowest machine.
+const NOTIFIED_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) async fn belong_to_one_process(rig: StoreRig) {
     let (store, one) = (rig.store, run(1));
@@ -18,7 +18,7 @@ pub(super) async fn belong_to_one_process(rig: StoreRig) {
     assert_eq!(
         store.claim(&one).await.unwrap(),
         Claim::Held,
-        "it stays ours"
+        "a claim stays with its holder"
     );
     assert!(driven(&store).await);
     if let Some(other) = &rig.other {
@@ -27,11 +27,11 @@ pub(super) async fn belong_to_one_process(rig: StoreRig) {
         };
         assert!(!owner.is_empty());
         other.release(&one).await.unwrap();
-        assert!(driven(other).await, "only its holder gives a claim back");
+        assert!(driven(other).await, "only its holder can release a claim");
         assert_eq!(
             other.claim(&run(2)).await.unwrap(),
             Claim::Held,
-            "also before it has events"
+            "a claim also works before the first event"
         );
     }
     store.release(&one).await.unwrap();
@@ -44,22 +44,22 @@ pub(super) async fn belong_to_one_process(rig: StoreRig) {
     assert_eq!(
         store.claim(&one).await.unwrap(),
         Claim::Held,
-        "removing frees"
+        "removing a run releases its claim"
     );
 }
 
 pub(super) async fn come_and_go_with_appends(rig: StoreRig) {
     let (store, one) = (rig.store, run(1));
     let with = |seen, hold| Append {
-        hold,
+        claim: hold,
         ..chunk(&one, seen, seen + 1)
     };
-    store.append(with(0, Hold::Take)).await.unwrap();
+    store.append(with(0, ClaimChange::Take)).await.unwrap();
     assert!(driven(&store).await);
-    store.append(with(1, Hold::Keep)).await.unwrap();
+    store.append(with(1, ClaimChange::Keep)).await.unwrap();
     assert!(driven(&store).await);
     if let Some(other) = &rig.other {
-        let taken = other.append(with(2, Hold::Take)).await;
+        let taken = other.append(with(2, ClaimChange::Take)).await;
         let elsewhere =
             matches!(&taken, Err(AppendError::Elsewhere { owner }) if !owner.is_empty());
         assert!(elsewhere, "{taken:?}");
@@ -67,35 +67,32 @@ pub(super) async fn come_and_go_with_appends(rig: StoreRig) {
             store.read(&one, 2).await.unwrap().is_empty(),
             "nothing was appended"
         );
-        other.append(with(2, Hold::Give)).await.unwrap();
-        assert!(driven(other).await, "only its holder gives a claim back");
+        other.append(with(2, ClaimChange::Release)).await.unwrap();
+        assert!(driven(other).await, "only its holder can release a claim");
     } else {
-        store.append(with(2, Hold::Take)).await.unwrap();
+        store.append(with(2, ClaimChange::Take)).await.unwrap();
     }
-    let moved = store.append(with(1, Hold::Give)).await;
+    let moved = store.append(with(1, ClaimChange::Release)).await;
     assert!(
-        matches!(moved, Err(AppendError::Moved { last: 3 })),
+        matches!(moved, Err(AppendError::Conflict { last: 3 })),
         "{moved:?}"
     );
-    assert!(
-        driven(&store).await,
-        "what was not appended gives nothing back"
-    );
-    store.append(with(3, Hold::Give)).await.unwrap();
+    assert!(driven(&store).await, "a rejected append releases nothing");
+    store.append(with(3, ClaimChange::Release)).await.unwrap();
     assert!(!driven(&store).await);
     let other = rig.other.as_ref().unwrap_or(&store);
-    let moved = other.append(with(1, Hold::Take)).await;
+    let moved = other.append(with(1, ClaimChange::Take)).await;
     assert!(
-        matches!(moved, Err(AppendError::Moved { last: 4 })),
+        matches!(moved, Err(AppendError::Conflict { last: 4 })),
         "{moved:?}"
     );
-    assert!(!driven(&store).await, "what was not appended takes nothing");
-    other.append(with(4, Hold::Take)).await.unwrap();
+    assert!(!driven(&store).await, "a rejected append claims nothing");
+    other.append(with(4, ClaimChange::Take)).await.unwrap();
     assert!(driven(&store).await);
-    let mut end = with(5, Hold::Keep);
-    end.head.status = Status::Completed;
+    let mut end = with(5, ClaimChange::Keep);
+    end.index_row.status = RunStatus::Completed;
     store.append(end).await.unwrap();
-    assert!(!driven(&store).await, "nobody drives what is over");
+    assert!(!driven(&store).await, "an ended run has no driver");
 }
 
 pub(super) async fn die_with_their_process(rig: StoreRig) {
@@ -138,12 +135,12 @@ pub(super) async fn changes_tick(rig: StoreRig) {
             while store.read(&one, seen).await.unwrap().is_empty() {
                 changes.changed().await.unwrap();
             }
-            // Being told is the promise, not only that the event is there.
+            // The promise is the notification, not only that the event is there.
             changes.changed().await.unwrap();
         };
         assert!(
-            timeout(TOLD_WITHIN, told).await.is_ok(),
-            "nobody told of {}",
+            timeout(NOTIFIED_WITHIN, told).await.is_ok(),
+            "no notification of {}",
             seen + 1
         );
     }

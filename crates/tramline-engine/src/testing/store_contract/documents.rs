@@ -1,4 +1,4 @@
-//! Documents that several change at once: nobody overwrites what it has not seen.
+//! Documents with concurrent writers: no one overwrites what it has not seen.
 
 use super::StoreRig;
 use crate::seams::Store;
@@ -14,8 +14,12 @@ pub(super) async fn swaps_what_was_seen(rig: StoreRig) {
         swaps(&*rig.store, noted).await;
         let other = rig.other.as_ref().unwrap_or(&rig.store);
         let kept = other.get("kind", "key").await.unwrap();
-        assert_eq!(kept.as_deref(), Some(&b"three"[..]), "others see it");
-        rig.store.forget("kind", &["key".into()]).await.unwrap();
+        assert_eq!(
+            kept.as_deref(),
+            Some(&b"three"[..]),
+            "other processes see it"
+        );
+        rig.store.delete("kind", &["key".into()]).await.unwrap();
     }
 }
 
@@ -24,19 +28,22 @@ async fn swaps(store: &dyn Store, noted: bool) {
         let seen = seen.map(|seen| seen.as_bytes().to_vec());
         let swapped = match noted {
             false => store.swap("kind", "key", seen, body.into()).await,
-            true => store.note("kind", "key", seen, body.into()).await,
+            true => store.swap_relaxed("kind", "key", seen, body.into()).await,
         };
         swapped.unwrap()
     };
     assert!(!swap(Some("none"), "one").await, "there is nothing yet");
     assert!(swap(None, "one").await);
     assert!(!swap(None, "two").await, "there is something now");
-    assert!(!swap(Some("two"), "two").await, "it is another");
+    assert!(!swap(Some("two"), "two").await, "the document is different");
     let kept = store.get("kind", "key").await.unwrap();
     assert_eq!(kept.as_deref(), Some(&b"one"[..]));
     assert!(swap(Some("one"), "two").await);
-    store.forget("kind", &["key".into()]).await.unwrap();
-    assert!(!swap(Some("two"), "three").await, "it is gone");
+    store.delete("kind", &["key".into()]).await.unwrap();
+    assert!(
+        !swap(Some("two"), "three").await,
+        "the document was removed"
+    );
     assert!(swap(None, "three").await);
 }
 

@@ -1,17 +1,17 @@
-//! Journals: what is appended is there, in order, once; and the documents beside them.
+//! Journals: appended events are there, in order, once; and the documents next to them.
 
 use super::{StoreRig, chunk, run};
-use crate::seams::{AppendError, Chunk};
+use crate::seams::{AppendError, JournalChunk};
 use std::sync::Arc;
 use tramline_core::ids::Seq;
 
-/// How many appenders race for each event.
+/// How many writers race for each event.
 const RACERS: usize = 64;
 
-/// How many events are raced for.
+/// How many events they race for.
 const RACES: Seq = 10;
 
-/// A tool may well answer with megabytes.
+/// The size of a chunk in bytes: a tool may return megabytes.
 const BIG_BYTES: usize = 8 * 1024 * 1024;
 
 pub(super) async fn starts_empty(rig: StoreRig) {
@@ -26,7 +26,7 @@ pub(super) async fn appends_after_what_was_seen(rig: StoreRig) {
     let (store, one) = (rig.store, run(1));
     let early = store.append(chunk(&one, 3, 4)).await;
     assert!(
-        matches!(early, Err(AppendError::Moved { last: 0 })),
+        matches!(early, Err(AppendError::Conflict { last: 0 })),
         "{early:?}"
     );
     assert_eq!(store.row(&one).await.unwrap(), None, "nothing was written");
@@ -34,7 +34,7 @@ pub(super) async fn appends_after_what_was_seen(rig: StoreRig) {
     for stale in [chunk(&one, 0, 1), chunk(&one, 2, 4), chunk(&one, 4, 5)] {
         let moved = store.append(stale).await;
         assert!(
-            matches!(moved, Err(AppendError::Moved { last: 3 })),
+            matches!(moved, Err(AppendError::Conflict { last: 3 })),
             "{moved:?}"
         );
     }
@@ -54,7 +54,7 @@ pub(super) async fn reads_from_the_middle(rig: StoreRig) {
     let (store, one) = (rig.store, run(1));
     for (seen, last) in [(0, 1), (1, 5), (5, 6), (6, 9)] {
         store.append(chunk(&one, seen, last)).await.unwrap();
-        // Chunks of others lie between.
+        // Chunks of other runs in between.
         store.append(chunk(&run(2), seen, last)).await.unwrap();
     }
     let last = async |after| {
@@ -63,7 +63,7 @@ pub(super) async fn reads_from_the_middle(rig: StoreRig) {
     };
     assert_eq!(last(0).await, [1, 5, 6, 9]);
     assert_eq!(last(1).await, [5, 6, 9]);
-    assert_eq!(last(3).await, [5, 6, 9], "a chunk is given whole");
+    assert_eq!(last(3).await, [5, 6, 9], "a chunk is returned whole");
     assert_eq!(last(5).await, [6, 9]);
     assert_eq!(last(8).await, [9]);
     assert!(last(9).await.is_empty() && last(100).await.is_empty());
@@ -86,7 +86,7 @@ pub(super) async fn lets_one_of_many_racers_win(rig: StoreRig) {
         for racer in racers {
             match racer.await.unwrap() {
                 (racer, Ok(())) => winners.push(racer),
-                (_, Err(AppendError::Moved { last })) => assert_eq!(last, seen + 1),
+                (_, Err(AppendError::Conflict { last })) => assert_eq!(last, seen + 1),
                 (_, Err(other)) => panic!("{other}"),
             }
         }
@@ -96,7 +96,7 @@ pub(super) async fn lets_one_of_many_racers_win(rig: StoreRig) {
     }
 }
 
-/// Two processes add to one journal, each reading on when the other was faster.
+/// Two processes append to one journal; each reads and retries when the other was faster.
 pub(super) async fn lets_one_of_two_processes_win(rig: StoreRig) {
     let Some(other) = rig.other else {
         return;
@@ -112,7 +112,7 @@ pub(super) async fn lets_one_of_two_processes_win(rig: StoreRig) {
                         seen += 1;
                         won.push(seen);
                     }
-                    Err(AppendError::Moved { last }) => {
+                    Err(AppendError::Conflict { last }) => {
                         assert!(last > seen);
                         seen = last;
                     }
@@ -167,14 +167,14 @@ pub(super) async fn removes_runs(rig: StoreRig) {
     assert_eq!(
         store.remove(&gone).await.unwrap(),
         2,
-        "unknown ones are passed over"
+        "unknown runs are skipped"
     );
     assert!(store.read(&run(1), 0).await.unwrap().is_empty());
     assert_eq!(store.row(&run(3)).await.unwrap(), None);
     assert_eq!(store.read(&run(2), 0).await.unwrap().len(), 2);
     let late = store.append(chunk(&run(1), 2, 3)).await;
     assert!(
-        matches!(late, Err(AppendError::Moved { last: 0 })),
+        matches!(late, Err(AppendError::Conflict { last: 0 })),
         "{late:?}"
     );
     store.append(chunk(&run(3), 0, 1)).await.unwrap();
@@ -202,14 +202,14 @@ pub(super) async fn keeps_documents(rig: StoreRig) {
     store.put("workflow", "empty", Vec::new()).await.unwrap();
     assert_eq!(get("workflow", "empty").await, Some(Vec::new()));
     let gone = ["b", "empty", "never"].map(str::to_owned);
-    store.forget("workflow", &gone).await.unwrap();
+    store.delete("workflow", &gone).await.unwrap();
     assert_eq!(store.list("workflow").await.unwrap(), ["a", "ä/ö '%"]);
     assert_eq!(get("workflow", "b").await, None);
     assert_eq!(get("tools", "b").await, Some(b"4".to_vec()));
 }
 
-fn written(seen: Seq, last: Seq) -> Chunk {
-    Chunk {
+fn written(seen: Seq, last: Seq) -> JournalChunk {
+    JournalChunk {
         first: seen + 1,
         last,
         body: chunk(&run(1), seen, last).body,

@@ -1,11 +1,11 @@
-//! The list of runs: newest first, filtered, paged, and always as the last append said.
+//! The list of runs: newest first, filtered, paged, and always as in the last append.
 
 use super::{StoreRig, chunk, head, run};
-use crate::seams::{Append, RunFilter, RunRow, Status, Store, Usage};
+use crate::seams::{Append, RunFilter, RunRow, RunStatus, Store, StoreUsage};
 use std::sync::Arc;
 use tramline_core::ids::RunId;
 
-/// As many runs as a busy directory holds.
+/// As many runs as a busy directory has.
 const MANY_RUNS: u64 = 10_000;
 
 /// Tasks that write them.
@@ -28,17 +28,17 @@ pub(super) async fn lists_newest_first(rig: StoreRig) {
 
 pub(super) async fn adds_up(rig: StoreRig) {
     let store = rig.store;
-    assert_eq!(store.usage().await.unwrap(), Usage::default());
+    assert_eq!(store.usage().await.unwrap(), StoreUsage::default());
     for n in 0..240 {
         store.append(sample(n)).await.unwrap();
     }
     let (mut open, mut bytes) = (0, 0);
     for n in 0..240 {
         let row = store.row(&run(n)).await.unwrap().unwrap();
-        open += u64::from(!row.head.status.is_over());
+        open += u64::from(!row.index_row.status.is_over());
         bytes += row.bytes;
     }
-    assert_eq!(store.usage().await.unwrap(), Usage { open, bytes });
+    assert_eq!(store.usage().await.unwrap(), StoreUsage { open, bytes });
     assert_eq!(open, 90);
 }
 
@@ -54,17 +54,17 @@ pub(super) async fn filters(rig: StoreRig) {
         assert_eq!(listed(&store, filter).await, expected, "{says}");
     };
     let any = RunFilter::default;
-    let of = |status: &[Status]| RunFilter {
+    let of = |status: &[RunStatus]| RunFilter {
         status: status.to_vec(),
         ..any()
     };
-    check(of(&[Status::Running]), |n| n % 8 == 0).await;
-    check(of(&[Status::Aborted, Status::Paused]), |n| {
+    check(of(&[RunStatus::Running]), |n| n % 8 == 0).await;
+    check(of(&[RunStatus::Aborted, RunStatus::Paused]), |n| {
         matches!(n % 8, 1 | 5)
     })
     .await;
-    check(of(&[Status::Paused, Status::Paused]), |n| n % 8 == 1).await;
-    check(of(&Status::ALL), |_| true).await;
+    check(of(&[RunStatus::Paused, RunStatus::Paused]), |n| n % 8 == 1).await;
+    check(of(&RunStatus::ALL), |_| true).await;
     let workflow = Some("w1".into());
     check(RunFilter { workflow, ..any() }, |n| n % 2 == 1).await;
     let session = Some("s2".into());
@@ -81,29 +81,29 @@ pub(super) async fn filters(rig: StoreRig) {
     let after = Some(run(5));
     check(RunFilter { after, ..any() }, |n| n < 5).await;
     let all = RunFilter {
-        status: vec![Status::Running, Status::Rejected],
+        status: vec![RunStatus::Running, RunStatus::Rejected],
         workflow: Some("w0".into()),
         session: Some("s0".into()),
         updated_before_ms: Some(1_020),
         after: Some(run(13)),
-        most: 0,
+        limit: 0,
     };
     check(all, |n| n == 0 || n == 12).await;
 }
 
 pub(super) async fn follows_the_head(rig: StoreRig) {
     let (store, one) = (rig.store, run(1));
-    for (seen, status) in Status::ALL.into_iter().enumerate() {
+    for (seen, status) in RunStatus::ALL.into_iter().enumerate() {
         let seen = seen as u64;
         let mut next = chunk(&one, seen, seen + 1);
-        next.head = head(status);
-        next.head.workflow = format!("w{seen}").into();
-        next.head.session = (seen % 2 == 1).then(|| format!("s{seen}").into());
-        next.head.updated_ms += seen as i64;
-        let expected = next.head.clone();
+        next.index_row = head(status);
+        next.index_row.workflow = format!("w{seen}").into();
+        next.index_row.session = (seen % 2 == 1).then(|| format!("s{seen}").into());
+        next.index_row.updated_ms += seen as i64;
+        let expected = next.index_row.clone();
         store.append(next).await.unwrap();
-        assert_eq!(store.row(&one).await.unwrap().unwrap().head, expected);
-        for asked in Status::ALL {
+        assert_eq!(store.row(&one).await.unwrap().unwrap().index_row, expected);
+        for asked in RunStatus::ALL {
             let filter = RunFilter {
                 status: vec![asked],
                 ..RunFilter::default()
@@ -137,18 +137,18 @@ pub(super) async fn pages_through_many_runs(rig: StoreRig) {
         all.iter()
             .eq((0..MANY_RUNS).rev().map(run).collect::<Vec<_>>().iter())
     );
-    let some = through(&rig.store, vec![Status::Running, Status::Paused]).await;
+    let some = through(&rig.store, vec![RunStatus::Running, RunStatus::Paused]).await;
     let expected = (0..MANY_RUNS).rev().filter(|n| n % 8 < 2).map(run);
     assert!(some.iter().eq(expected.collect::<Vec<_>>().iter()));
 }
 
-async fn through(store: &Arc<dyn Store>, status: Vec<Status>) -> Vec<RunId> {
+async fn through(store: &Arc<dyn Store>, status: Vec<RunStatus>) -> Vec<RunId> {
     let mut all: Vec<RunId> = Vec::new();
     loop {
         let filter = RunFilter {
             status: status.clone(),
             after: all.last().cloned(),
-            most: PAGE,
+            limit: PAGE,
             ..RunFilter::default()
         };
         let page = store.runs(filter).await.unwrap();
@@ -162,10 +162,10 @@ async fn through(store: &Arc<dyn Store>, status: Vec<Status>) -> Vec<RunId> {
 
 fn sample(n: u64) -> Append {
     let mut append = chunk(&run(n), 0, 1);
-    append.head = head(Status::ALL[n as usize % Status::ALL.len()]);
-    append.head.workflow = format!("w{}", n % 2).into();
-    append.head.session = Some(format!("s{}", n % 3).into());
-    append.head.updated_ms = 1_000 + n as i64;
+    append.index_row = head(RunStatus::ALL[n as usize % RunStatus::ALL.len()]);
+    append.index_row.workflow = format!("w{}", n % 2).into();
+    append.index_row.session = Some(format!("s{}", n % 3).into());
+    append.index_row.updated_ms = 1_000 + n as i64;
     append
 }
 

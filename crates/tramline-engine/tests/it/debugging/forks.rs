@@ -1,17 +1,18 @@
-//! Forks: another way from a step, anew with another input, and what is asked before an effect is repeated.
+//! Forks: from a step, from the beginning with another input, and the confirmation before an effect
+//! is repeated.
 
 use super::{json, resume, start};
 use crate::support::{engine, graphs, load, result, tools};
 use tramline_core::ids::Checkpoint;
 use tramline_core::journal::{Answer, Outcome, Pause};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{At, Branch, Effects, Ended, Start};
+use tramline_engine::{DriveOutcome, EffectPolicy, ForkRequest, JournalPoint, RunStart};
 
-fn branch(at: At, output: Option<&str>, effects: Effects) -> Branch {
-    Branch {
+fn branch(at: JournalPoint, output: Option<&str>, effects: EffectPolicy) -> ForkRequest {
+    ForkRequest {
         output: output.map(json),
         effects,
-        ..Branch::at(at)
+        ..ForkRequest::at(at)
     }
 }
 
@@ -23,15 +24,19 @@ async fn a_fork_goes_its_own_way_and_asks_before_it_repeats_an_effect() {
     let made = engine
         .fork(
             &run,
-            branch(At::Step(2), Some(r#"{"did":"b"}"#), Effects::Ask),
+            branch(
+                JournalPoint::Step(2),
+                Some(r#"{"did":"b"}"#),
+                EffectPolicy::Ask,
+            ),
         )
         .await
         .unwrap();
     assert_eq!(made.effects.len(), 1);
     assert_eq!(made.effects[0].0, "work");
     let fork = made.handle.run.clone();
-    let Ended::Paused(pauses) = made.handle.ended().await.unwrap() else {
-        panic!("it did not ask")
+    let DriveOutcome::Paused(pauses) = made.handle.wait().await.unwrap() else {
+        panic!("the fork did not ask")
     };
     assert!(matches!(pauses[0].1, Pause::Effect { .. }));
     let calls = tools.calls().len();
@@ -43,12 +48,12 @@ async fn a_fork_goes_its_own_way_and_asks_before_it_repeats_an_effect() {
         .answer(&asked, Answer::Proceed, "me".into(), None)
         .await
         .unwrap();
-    let Ended::Finished(outcome) = resume(&engine, &fork).await else {
-        panic!("it did not end")
+    let DriveOutcome::Finished(outcome) = resume(&engine, &fork).await else {
+        panic!("the run did not end")
     };
     assert_eq!(*result(&outcome), json(r#"{"did":"b"}"#));
     assert_eq!(tools.calls().len(), calls + 1);
-    // The run it came from is as it was.
+    // The original run is unchanged.
     assert!(matches!(
         load(&engine, &run).await.run.outcome,
         Some(Outcome::Completed { .. })
@@ -61,33 +66,45 @@ async fn a_fork_repeats_when_told_to_and_takes_another_way() {
     let engine = engine(&store, &tools);
     let (run, _) = start(&engine, None).await;
     let made = engine
-        .fork(&run, branch(At::Event(1), None, Effects::Repeat))
+        .fork(
+            &run,
+            branch(JournalPoint::Event(1), None, EffectPolicy::Repeat),
+        )
         .await
         .unwrap();
     assert!(matches!(
-        made.handle.ended().await.unwrap(),
-        Ended::Finished(_)
+        made.handle.wait().await.unwrap(),
+        DriveOutcome::Finished(_)
     ));
     assert_eq!(tools.calls().len(), 4);
     let made = engine
-        .fork(&run, branch(At::Step(3), Some(r#""exit""#), Effects::Ask))
+        .fork(
+            &run,
+            branch(JournalPoint::Step(3), Some(r#""exit""#), EffectPolicy::Ask),
+        )
         .await
         .unwrap();
-    let Ended::Finished(outcome) = made.handle.ended().await.unwrap() else {
-        panic!("it did not end")
+    let DriveOutcome::Finished(outcome) = made.handle.wait().await.unwrap() else {
+        panic!("the run did not end")
     };
     assert_eq!(*result(&outcome), "exit".into());
     for bad in [r#""nowhere""#, "1"] {
         assert!(
             engine
-                .fork(&run, branch(At::Step(3), Some(bad), Effects::Ask))
+                .fork(
+                    &run,
+                    branch(JournalPoint::Step(3), Some(bad), EffectPolicy::Ask)
+                )
                 .await
                 .is_err()
         );
     }
     assert!(
         engine
-            .fork(&run, branch(At::Event(1), Some("1"), Effects::Ask))
+            .fork(
+                &run,
+                branch(JournalPoint::Event(1), Some("1"), EffectPolicy::Ask)
+            )
             .await
             .is_err()
     );
@@ -99,19 +116,19 @@ async fn a_fork_with_another_input_begins_anew_and_says_whose_it_is() {
     let engine = engine(&store, &tools);
     let (run, _) = start(&engine, None).await;
     let calls = tools.calls().len();
-    let anew = |at: At, input: &str| Branch {
+    let anew = |at: JournalPoint, input: &str| ForkRequest {
         input: Some(json(input)),
-        ..Branch::at(at)
+        ..ForkRequest::at(at)
     };
     let made = engine
-        .fork(&run, anew(At::Event(1), r#"{"task":"c"}"#))
+        .fork(&run, anew(JournalPoint::Event(1), r#"{"task":"c"}"#))
         .await
         .unwrap();
     // Another input makes other calls: none is a repetition.
     assert!(made.effects.is_empty());
     let fork = made.handle.run.clone();
-    let Ended::Finished(outcome) = made.handle.ended().await.unwrap() else {
-        panic!("it asked")
+    let DriveOutcome::Finished(outcome) = made.handle.wait().await.unwrap() else {
+        panic!("the fork asked")
     };
     assert_eq!(*result(&outcome), json(r#"{"did":"c"}"#));
     assert_eq!(tools.calls().len(), calls + 2);
@@ -120,12 +137,15 @@ async fn a_fork_with_another_input_begins_anew_and_says_whose_it_is() {
     assert_eq!((&of.run, of.seq), (&run, 1));
     assert_eq!(new.run.started.budget, old.run.started.budget);
     assert_eq!(old.run.started.input, json(r#"{"task":"a"}"#));
-    for (at, input) in [(At::Step(2), r#"{"task":"c"}"#), (At::Event(1), "7")] {
+    for (at, input) in [
+        (JournalPoint::Step(2), r#"{"task":"c"}"#),
+        (JournalPoint::Event(1), "7"),
+    ] {
         assert!(engine.fork(&run, anew(at, input)).await.is_err());
     }
-    let both = Branch {
+    let both = ForkRequest {
         output: Some(json("1")),
-        ..anew(At::Event(1), "{}")
+        ..anew(JournalPoint::Event(1), "{}")
     };
     assert!(engine.fork(&run, both).await.is_err());
 }
@@ -145,14 +165,18 @@ async fn what_was_under_way_at_a_fork_is_a_fact() {
 ";
     let (store, tools) = (MemoryStore::new(), tools());
     let engine = engine(&store, &tools);
-    let start = Start::new(graphs(BOTH).remove(0), json("{}"));
+    let start = RunStart::new(graphs(BOTH).remove(0), json("{}"));
     let handle = engine.start(start).await.unwrap();
     let run = handle.run.clone();
-    handle.ended().await.unwrap();
-    let first = branch(At::Step(2), Some(r#"{"did":"x"}"#), Effects::Ask);
+    handle.wait().await.unwrap();
+    let first = branch(
+        JournalPoint::Step(2),
+        Some(r#"{"did":"x"}"#),
+        EffectPolicy::Ask,
+    );
     let made = engine.fork(&run, first).await.unwrap();
-    let Ended::Finished(outcome) = made.handle.ended().await.unwrap() else {
-        panic!("it asked")
+    let DriveOutcome::Finished(outcome) = made.handle.wait().await.unwrap() else {
+        panic!("the fork asked")
     };
     assert_eq!(*result(&outcome), "xb".into());
     assert_eq!(tools.calls().len(), 2);

@@ -1,15 +1,15 @@
-//! Functions: those written in the source, and calls.
+//! Lowers lambdas and calls.
 
-use super::{Lowering, make};
+use super::{Lowerer, make_node};
 use crate::compile::node::*;
-use crate::compile::scope::{Meaning, assigned};
-use crate::error::Outcome;
+use crate::compile::scope::{ResolvedName, assigned_names};
+use crate::error::ExprResult;
 use crate::host::HostCall;
 use crate::syntax::ast::{self, Ast, AstKind, StepAst};
 use std::sync::Arc;
 
-impl Lowering<'_> {
-    pub(super) fn lambda(&mut self, lambda: ast::LambdaAst) -> Outcome<Kind> {
+impl Lowerer<'_> {
+    pub(super) fn lambda(&mut self, lambda: ast::LambdaAst) -> ExprResult<ExprKind> {
         let ast::LambdaAst {
             params,
             signature,
@@ -19,25 +19,28 @@ impl Lowering<'_> {
         // A function whose body is a block needs one frame, not two.
         let (body, slots) = match body.kind {
             AstKind::Block(inner) if plain => {
-                let slots = self.scopes.push_frame(&params, assigned(&inner));
+                let slots = self.scopes.push_frame(&params, assigned_names(&inner));
                 let (token, extent) = (body.token, body.extent);
                 let inner = self.sequence(inner, true)?;
-                let block = Block {
+                let block = BlockNode {
                     body: inner,
                     slots: None,
                     names: None,
                 };
-                (make(Kind::Block(Box::new(block)), token, extent), slots)
+                (
+                    make_node(ExprKind::Block(Box::new(block)), token, extent),
+                    slots,
+                )
             }
             kind => {
                 body.kind = kind;
-                let slots = self.scopes.push_frame(&params, assigned([&body]));
+                let slots = self.scopes.push_frame(&params, assigned_names([&body]));
                 (self.node(body, true)?, slots)
             }
         };
         let names = self.names();
         self.scopes.pop();
-        Ok(Kind::Lambda(Arc::new(Lambda {
+        Ok(ExprKind::Lambda(Arc::new(Lambda {
             params,
             signature,
             body,
@@ -51,7 +54,7 @@ impl Lowering<'_> {
         procedure: Ast,
         arguments: Vec<Ast>,
         tail: bool,
-    ) -> Outcome<Kind> {
+    ) -> ExprResult<ExprKind> {
         let (name, hint) = match &procedure.kind {
             AstKind::Variable(name) => (Some(name.clone()), None),
             AstKind::Path(steps) => match &steps[..] {
@@ -67,7 +70,7 @@ impl Lowering<'_> {
                     ..,
                 ] => {
                     let hint = match self.scopes.find(name) {
-                        Meaning::Variable(Variable::Outer(outer)) => Some(outer),
+                        ResolvedName::Variable(Variable::Outer(outer)) => Some(outer),
                         _ => None,
                     };
                     (Some(name.clone()), hint)
@@ -80,7 +83,7 @@ impl Lowering<'_> {
         let procedure = match &procedure.kind {
             AstKind::Variable(name) if plain => {
                 let kind = self.variable(&name.clone(), true);
-                make(kind, procedure.token, procedure.extent)
+                make_node(kind, procedure.token, procedure.extent)
             }
             _ => self.node(procedure, false)?,
         };
@@ -95,7 +98,7 @@ impl Lowering<'_> {
             }
         }
         self.note_host_call(&procedure, &lowered);
-        Ok(Kind::Call(Box::new(Call {
+        Ok(ExprKind::Call(Box::new(CallNode {
             procedure,
             arguments: lowered,
             partial,
@@ -105,17 +108,18 @@ impl Lowering<'_> {
         })))
     }
 
-    fn note_host_call(&mut self, procedure: &Node, arguments: &[Option<Node>]) {
-        let Kind::Variable(Variable::Slots(_, outer) | Variable::Outer(outer)) = &procedure.kind
+    fn note_host_call(&mut self, procedure: &ExprNode, arguments: &[Option<ExprNode>]) {
+        let ExprKind::Variable(Variable::Slots(_, outer) | Variable::Outer(outer)) =
+            &procedure.kind
         else {
             return;
         };
-        let Outer::Host(function, _) = outer else {
+        let OuterVariable::Host(function, _) = outer else {
             return;
         };
         let literals = arguments.iter().map(|argument| match argument {
-            Some(Node {
-                kind: Kind::Literal(value),
+            Some(ExprNode {
+                kind: ExprKind::Literal(value),
                 ..
             }) => Some(value.clone()),
             _ => None,

@@ -1,23 +1,23 @@
-//! Paths: steps with their stages and bindings.
+//! Lowers paths: steps with their stages and bindings.
 
-use super::{Lowering, make};
+use super::{Lowerer, make_node};
 use crate::compile::node::*;
-use crate::compile::recognise::walkable;
-use crate::error::Outcome;
+use crate::compile::optimize::is_field_path;
+use crate::error::ExprResult;
 use crate::syntax::ast::{self, Ast, AstKind, StageAst, StepAst};
 use crate::value::Value;
 
-impl Lowering<'_> {
-    pub(super) fn filter(&mut self, ast: Ast) -> Outcome<Filter> {
+impl Lowerer<'_> {
+    pub(super) fn filter(&mut self, ast: Ast) -> ExprResult<StepFilter> {
         let node = self.node(ast, false)?;
         Ok(match node.kind {
-            Kind::Literal(Value::Number(number)) => Filter::At(number.as_f64().floor()),
-            _ => Filter::Test(node),
+            ExprKind::Literal(Value::Number(number)) => StepFilter::At(number.as_f64().floor()),
+            _ => StepFilter::Test(node),
         })
     }
 
     #[inline(never)]
-    pub(super) fn path(&mut self, ast: Ast) -> Outcome<Node> {
+    pub(super) fn path(&mut self, ast: Ast) -> ExprResult<ExprNode> {
         let Ast {
             kind,
             token,
@@ -46,26 +46,26 @@ impl Lowering<'_> {
         if tuple_from.is_some() {
             self.scopes.pop();
         }
-        let walk = tuple_from.is_none() && walkable(&lowered);
-        let path = Path {
+        let walk = tuple_from.is_none() && is_field_path(&lowered);
+        let path = PathNode {
             steps: lowered,
             keep,
             group,
             tuple_from,
             tuple_out: tuple && tuple_from.is_some(),
-            walk,
+            is_field_path: walk,
         };
-        Ok(make(Kind::Path(Box::new(path)), token, extent))
+        Ok(make_node(ExprKind::Path(Box::new(path)), token, extent))
     }
 
-    fn step(&mut self, step: StepAst) -> Outcome<Step> {
+    fn step(&mut self, step: StepAst) -> ExprResult<PathStep> {
         let kind = match step.kind {
             ast::StepKind::Expr(ast) => StepKind::Expr(self.bare_step(ast)?),
             ast::StepKind::Sort(terms) => {
                 let mut lowered = Vec::with_capacity(terms.len());
                 for (descending, term) in terms {
                     let node = self.node(term, false)?;
-                    lowered.push(Term { descending, node });
+                    lowered.push(SortTerm { descending, node });
                 }
                 StepKind::Sort(lowered, step.token)
             }
@@ -75,22 +75,22 @@ impl Lowering<'_> {
         let mut stages = Vec::with_capacity(step.stages.len());
         for stage in step.stages {
             stages.push(match stage {
-                StageAst::Filter(test) => Stage::Filter(self.filter(test)?),
-                StageAst::Index(name) => Stage::Index(self.scopes.bind(&name)),
+                StageAst::Filter(test) => PathStage::Filter(self.filter(test)?),
+                StageAst::Index(name) => PathStage::Index(self.scopes.bind(&name)),
             });
         }
-        Ok(Step {
+        Ok(PathStep {
             kind,
             stages,
             focus,
             index,
             ancestor: step.ancestor.map(|slot| self.labels[slot]),
-            whole: step.whole,
+            no_flatten: step.no_flatten,
         })
     }
 
-    fn bare_step(&mut self, mut ast: Ast) -> Outcome<Node> {
-        // Filters have moved to the stages of the step; a step's `[]` has moved to the path.
+    fn bare_step(&mut self, mut ast: Ast) -> ExprResult<ExprNode> {
+        // Filters have moved to the stages of the step, and a step's `[]` to the path.
         ast.keep = false;
         self.node(ast, false)
     }

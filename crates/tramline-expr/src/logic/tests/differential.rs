@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 const RULES: usize = 10_000;
 const SEED: u64 = 0x5eed_1061c;
 
-/// Reads `[rule, data]` per line and answers `{"value": …}` or `{"throws": …}`.
+/// Reads `[rule, data]` per line and prints `{"value": …}` or `{"throws": …}`.
 const SCRIPT: &str = r#"
 const logic = require(process.argv[1]);
 console.log = () => {};
@@ -26,10 +26,10 @@ const answers = lines.map((line) => {
 process.stdout.write(answers.join("\n"));
 "#;
 
-/// A small generator of numbers, so that every run makes the same rules.
-struct Dice(u64);
+/// A small random number generator with a fixed seed, so that every run makes the same rules.
+struct RuleGenerator(u64);
 
-impl Dice {
+impl RuleGenerator {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -113,7 +113,7 @@ impl Dice {
         match self.roll(6) {
             0 => json!({"var": [path, self.rule(depth)]}),
             1 => json!({"var": [path]}),
-            // A text that is no path would be JSONata here, so the path is always computed.
+            // Text that is not a path would be JSONata here, so the path is always computed.
             2 if depth > 0 => json!({"var": {"log": [self.rule(depth - 1)]}}),
             _ => json!({ "var": path }),
         }
@@ -187,7 +187,7 @@ impl Dice {
         count = count.max(least);
         let mut arguments: Vec<Json> = (0..count).map(|_| self.rule(depth - 1)).collect();
         if name == "missing_some" {
-            // Without a list of keys the package fails, even in an argument that nobody reads.
+            // Without a list of keys the package fails, even in an argument that is never read.
             arguments[1] = json!({"merge": [arguments[1]]});
         }
         if let ("map" | "filter" | "reduce" | "all" | "none" | "some", Some(list)) =
@@ -272,7 +272,7 @@ fn generated_rules_agree_with_json_logic_js() {
     let Some(package) = package() else {
         return;
     };
-    let mut dice = Dice(SEED);
+    let mut dice = RuleGenerator(SEED);
     let cases: Vec<(Json, Json)> = (0..RULES)
         .map(|_| {
             let depth = 1 + dice.roll(4);

@@ -1,4 +1,4 @@
-//! Whatever is handed in as a rule or as data: a result or an error, in bounded time.
+//! Any rule over any data gives a result or an error, in bounded time.
 
 use super::*;
 use proptest::prelude::*;
@@ -91,7 +91,7 @@ proptest! {
         let holds = rule.holds(&data, &NoHost, &limits);
         let told = rule.explain(&data, &NoHost, &limits);
         if let (Ok(result), Ok(holds)) = (&result, holds) {
-            // Infinity holds, as in JavaScript, and is null as data.
+            // Infinity is truthy, as in JavaScript, and becomes null as data.
             prop_assert!(coerce::truthy(Some(result)) == holds || result.is_null());
             prop_assert!(told.error.is_none());
         }

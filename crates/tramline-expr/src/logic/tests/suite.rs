@@ -1,9 +1,9 @@
-//! The official suites: all of the classic language, and of the extended ones what it shares.
+//! The official suites: all of the classic language, and what it shares with the extended ones.
 
 use super::*;
 use std::path::PathBuf;
 
-/// Where the shared test data lies, if it does. In CI it must.
+/// The path of shared test data, if it exists. In CI it must.
 fn shared(path: &str) -> Option<PathBuf> {
     let root = std::env::var_os("TRAMLINE_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
@@ -64,8 +64,8 @@ fn the_classic_language_passes() {
     assert!(count >= 275);
 }
 
-/// What `json-logic-js` 2.0.5 passes of the other files: dialects that disagree with it there. A
-/// few less where an operator that is unknown stands in a branch not taken.
+/// How many cases of the other files `json-logic-js` 2.0.5 passes: the rest are in dialects that
+/// disagree with it. A few fewer where an unknown operator is in a branch that is not taken.
 #[test]
 fn the_other_suites_pass_where_json_logic_js_does() {
     let Some(folder) = shared("data/jsonlogic-suite") else {

@@ -1,14 +1,14 @@
-//! Calls, and functions written in the source.
+//! Parses calls and lambdas.
 
-use super::{Parser, checked};
-use crate::error::{Flaw, Outcome, Span};
+use super::{Parser, checked_node};
+use crate::error::{ExprResult, Flaw, Span};
 use crate::syntax::ast::{Ast, AstKind, LambdaAst};
 use crate::syntax::signature::Signature;
 use crate::value::{Str, Value};
 use std::sync::Arc;
 
 impl Parser<'_> {
-    pub(super) fn call(&mut self, token: Span, left: Ast) -> Outcome<Ast> {
+    pub(super) fn call(&mut self, token: Span, left: Ast) -> ExprResult<Ast> {
         let mut arguments = Vec::new();
         if !self.at(")") {
             loop {
@@ -28,10 +28,10 @@ impl Parser<'_> {
             _ => AstKind::Call(Box::new(left), arguments),
         };
         let extent = self.extent(start);
-        checked(kind, token, extent)
+        checked_node(kind, token, extent)
     }
 
-    fn argument(&mut self) -> Outcome<Ast> {
+    fn argument(&mut self) -> ExprResult<Ast> {
         if self.at("?") {
             let span = self.token.span;
             self.advance(false)?;
@@ -40,7 +40,7 @@ impl Parser<'_> {
         self.expression(0)
     }
 
-    fn lambda(&mut self, arguments: Vec<Ast>) -> Outcome<AstKind> {
+    fn lambda(&mut self, arguments: Vec<Ast>) -> ExprResult<AstKind> {
         let source = self.lexer.source();
         let mut params = Vec::with_capacity(arguments.len());
         for (at, argument) in arguments.into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The proleptic Gregorian calendar: days and milliseconds to years, weeks and clock readings.
 
-/// The last millisecond, either side of 1970, that JavaScript has a date for.
+/// The largest number of milliseconds, on either side of 1970, that JavaScript has a date for.
 pub(super) const MILLIS_MAX: i64 = 8_640_000_000_000_000;
 
 const DAY_MS: i64 = 86_400_000;
@@ -8,9 +8,9 @@ const DAY_MS: i64 = 86_400_000;
 const EPOCH_DAYS: i64 = 719_468;
 const ERA_DAYS: i64 = 146_097;
 
-/// A moment taken apart.
+/// A timestamp split into its calendar parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Moment {
+pub(super) struct CalendarTime {
     days: i64,
     pub(super) year: i64,
     pub(super) month: i64,
@@ -21,8 +21,8 @@ pub(super) struct Moment {
     pub(super) millisecond: i64,
 }
 
-impl Moment {
-    /// The moment so many milliseconds after 1970; at most [`MILLIS_MAX`] either way.
+impl CalendarTime {
+    /// The moment `millis` milliseconds after 1970; at most [`MILLIS_MAX`] in either direction.
     pub(super) fn at(millis: i64) -> Self {
         let days = millis.div_euclid(DAY_MS);
         let clock = millis.rem_euclid(DAY_MS);
@@ -48,7 +48,7 @@ impl Moment {
         self.days - days_to(self.year, 1, 1) + 1
     }
 
-    /// The Thursday of this week: the year and month that a week belongs to are this day's.
+    /// The Thursday of this week: a week belongs to the year and month of its Thursday.
     fn thursday(&self) -> Self {
         let days = self.days + 4 - self.weekday();
         let (year, month, day) = date_of(days);
@@ -86,8 +86,8 @@ impl Moment {
     }
 }
 
-/// Year, month and day of the day so many days after 1970. Years start in March here, so that the
-/// leap day is a year's last.
+/// Year, month and day of the day `days` days after 1970. Years start in March here, so that the
+/// leap day is the last day of a year.
 fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH_DAYS;
     let era = days.div_euclid(ERA_DAYS);
@@ -104,7 +104,7 @@ fn date_of(days: i64) -> (i64, i64, i64) {
     (era * 400 + year + i64::from(month <= 2), month, day)
 }
 
-/// Days from 1970 to a date whose month is 1 to 12; the day may be any.
+/// Days from 1970 to a date with a month from 1 to 12 and any day.
 fn days_to(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
@@ -114,10 +114,10 @@ fn days_to(year: i64, month: i64, day: i64) -> i64 {
     era * ERA_DAYS + of_era * 365 + of_era / 4 - of_era / 100 + of_year - EPOCH_DAYS
 }
 
-/// Milliseconds after 1970 of a date and time whose parts may be beyond their usual range: month 13
-/// is the next January, hour 24 the next midnight. Nothing beyond [`MILLIS_MAX`].
+/// Milliseconds after 1970 of a date and time whose parts may exceed their usual range: month 13 is
+/// the next January, hour 24 the next midnight. `None` beyond [`MILLIS_MAX`].
 pub(super) fn millis_of(date: [i64; 3], time: [i64; 4]) -> Option<i64> {
-    /// The largest part of a date that is computed with: far beyond every date there is.
+    /// The largest part of a date used in calculations: far beyond every existing date.
     const PART_MAX: i64 = 100_000_000_000;
     let [year, month, day] = date;
     let parts = date.iter().chain(&time);

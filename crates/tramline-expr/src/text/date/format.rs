@@ -1,12 +1,16 @@
-//! Writes one component of a moment the way its marker asks.
+//! Formats one component of a timestamp as its marker specifies.
 
-use super::calendar::Moment;
-use super::picture::{Component, Look, Marker, NameCase};
-use super::{DAYS, MONTHS, Zone};
+use super::calendar::CalendarTime;
+use super::picture::{Component, NameCase, PictureMarker, Presentation};
+use super::{DAYS, MONTHS, UtcOffset};
 use crate::text::TextError;
-use crate::text::integer::{Format, Grouping};
+use crate::text::integer::{Grouping, IntegerFormat};
 
-pub(super) fn component(marker: &Marker, moment: &Moment, zone: Zone) -> Result<String, TextError> {
+pub(super) fn component(
+    marker: &PictureMarker,
+    moment: &CalendarTime,
+    zone: UtcOffset,
+) -> Result<String, TextError> {
     let number = match marker.component {
         Component::Zone | Component::ZoneName => return offset(marker, zone),
         Component::Half => return Ok(half(marker, moment)),
@@ -18,24 +22,24 @@ pub(super) fn component(marker: &Marker, moment: &Moment, zone: Zone) -> Result<
             Some(limit) => moment.year % limit,
             None => moment.year,
         },
-        other => fragment(other, moment),
+        other => component_value(other, moment),
     };
-    match &marker.look {
-        Look::Name(case) => {
+    match &marker.presentation {
+        Presentation::Name(case) => {
             let name = match marker.component {
                 Component::Month | Component::WeekMonth => MONTHS[number as usize - 1],
                 Component::Weekday => DAYS[number as usize - 1],
-                nameless => return Err(nameless.nameless()),
+                nameless => return Err(nameless.no_name_error()),
             };
             let width = marker.width_max.unwrap_or(name.len()).min(name.len());
             Ok(cased(&name[..width], *case))
         }
-        Look::Number(format) => format.format(number as f64),
+        Presentation::Number(format) => format.format(number as f64),
     }
 }
 
-/// The number that a component has at a moment.
-pub(super) fn fragment(component: Component, moment: &Moment) -> i64 {
+/// The number of a component at a moment.
+pub(super) fn component_value(component: Component, moment: &CalendarTime) -> i64 {
     match component {
         Component::Year => moment.year,
         Component::Month => moment.month,
@@ -56,10 +60,10 @@ pub(super) fn fragment(component: Component, moment: &Moment) -> i64 {
     }
 }
 
-fn half(marker: &Marker, moment: &Moment) -> String {
+fn half(marker: &PictureMarker, moment: &CalendarTime) -> String {
     let text = if moment.hour >= 12 { "pm" } else { "am" };
-    match marker.look {
-        Look::Name(NameCase::Upper) => text.to_uppercase(),
+    match marker.presentation {
+        Presentation::Name(NameCase::Upper) => text.to_uppercase(),
         _ => text.to_owned(),
     }
 }
@@ -72,11 +76,11 @@ fn cased(name: &str, case: NameCase) -> String {
     }
 }
 
-fn offset(marker: &Marker, zone: Zone) -> Result<String, TextError> {
+fn offset(marker: &PictureMarker, zone: UtcOffset) -> Result<String, TextError> {
     if zone.minutes == 0 && marker.zulu {
         return Ok("Z".to_owned());
     }
-    let Look::Number(format) = &marker.look else {
+    let Presentation::Number(format) = &marker.presentation else {
         return Err(too_many_digits(0));
     };
     let (hours, minutes) = zone.parts();
@@ -89,7 +93,10 @@ fn offset(marker: &Marker, zone: Zone) -> Result<String, TextError> {
             let hours = format.format(hours.abs() as f64)?;
             match minutes.abs() {
                 0 => hours,
-                minutes => format!("{hours}:{}", Format::read("00")?.format(minutes as f64)?),
+                minutes => format!(
+                    "{hours}:{}",
+                    IntegerFormat::read("00")?.format(minutes as f64)?
+                ),
             }
         }
         digits => return Err(too_many_digits(digits)),
@@ -103,6 +110,6 @@ fn offset(marker: &Marker, zone: Zone) -> Result<String, TextError> {
 }
 
 fn too_many_digits(digits: usize) -> TextError {
-    let message = format!("a time zone is written with one to four digits, not {digits}");
+    let message = format!("a time zone needs one to four digits, not {digits}");
     TextError::new("D3134", message).with(digits)
 }

@@ -1,10 +1,10 @@
-//! Reads ISO 8601 timestamps: a year, then optionally month, day, time and zone.
+//! Parses ISO 8601 timestamps: a year, then optionally month, day, time and zone.
 
 use super::calendar::millis_of;
 
-/// The moment, or nothing where the text is no timestamp. Without a zone it is taken as UTC.
+/// The timestamp in milliseconds, or `None` if the text is not one. Without a zone it is UTC.
 pub(super) fn parse(text: &str) -> Option<i64> {
-    let mut rest = Rest(text.as_bytes());
+    let mut rest = IsoReader(text.as_bytes());
     let year = rest.digits(4)?;
     let (mut month, mut day) = (1, 1);
     if rest.skip(b'-') {
@@ -27,10 +27,10 @@ pub(super) fn parse(text: &str) -> Option<i64> {
     millis_of([year, month, day], time)?.checked_sub(zone * 60_000)
 }
 
-/// What is left to read.
-struct Rest<'t>(&'t [u8]);
+/// The remaining input.
+struct IsoReader<'t>(&'t [u8]);
 
-impl Rest<'_> {
+impl IsoReader<'_> {
     fn skip(&mut self, byte: u8) -> bool {
         let found = self.0.first() == Some(&byte);
         if found {

@@ -1,29 +1,29 @@
-//! Reads a text by a date picture, and completes what the picture leaves out.
+//! Parses a text by a date picture, and completes the components that the picture omits.
 
-use super::calendar::{MILLIS_MAX, Moment, millis_of};
-use super::format::fragment;
-use super::picture::{Component, Look, Marker, Part};
-use super::scan::{Miss, Pattern, scan};
+use super::calendar::{CalendarTime, MILLIS_MAX, millis_of};
+use super::format::component_value;
+use super::picture::{Component, PictureMarker, PicturePart, Presentation};
+use super::scan::{PartMatcher, ScanError, scan};
 use super::{DAYS, MONTHS};
-use crate::text::integer::{Case, Format, Grouping, Primary};
-use crate::text::{TextError, shown};
+use crate::text::integer::{Grouping, IntegerFormat, LetterCase, NumeralKind};
+use crate::text::{TextError, truncated};
 
-pub(super) fn parse(text: &str, parts: &[Part], now: i64) -> Result<Option<i64>, TextError> {
+pub(super) fn parse(text: &str, parts: &[PicturePart], now: i64) -> Result<Option<i64>, TextError> {
     let patterns = parts.iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
     let chars: Vec<char> = text.chars().collect();
     let spans = match scan(&patterns, &chars) {
         Ok(spans) => spans,
-        Err(Miss::Unlike) => return Ok(None),
-        Err(Miss::TooMuchWork) => {
-            let message = format!("`{}` takes too long to match", shown(text));
+        Err(ScanError::NoMatch) => return Ok(None),
+        Err(ScanError::TooMuchWork) => {
+            let message = format!("`{}` takes too long to match", truncated(text));
             return Err(TextError::new("D3110", message));
         }
     };
-    let mut given = Given::default();
+    let mut given = DateFields::default();
     for (part, span) in parts.iter().zip(spans) {
-        if let Part::Marker(marker) = part {
+        if let PicturePart::Marker(marker) = part {
             let text: String = chars[span].iter().collect();
-            let Some(number) = worth(marker, &text)? else {
+            let Some(number) = marker_value(marker, &text)? else {
                 return Ok(None);
             };
             given.set(marker.component, number);
@@ -35,40 +35,40 @@ pub(super) fn parse(text: &str, parts: &[Part], now: i64) -> Result<Option<i64>,
     given.complete(now).map(Some)
 }
 
-fn pattern(part: &Part) -> Result<Pattern, TextError> {
+fn pattern(part: &PicturePart) -> Result<PartMatcher, TextError> {
     let marker = match part {
-        Part::Literal(text) => return Ok(Pattern::Literal(text.chars().collect())),
-        Part::Marker(marker) => marker,
+        PicturePart::Literal(text) => return Ok(PartMatcher::Literal(text.chars().collect())),
+        PicturePart::Marker(marker) => marker,
     };
-    Ok(match (marker.component, &marker.look) {
-        (Component::Zone | Component::ZoneName, look) => Pattern::Zone {
+    Ok(match (marker.component, &marker.presentation) {
+        (Component::Zone | Component::ZoneName, look) => PartMatcher::Zone {
             gmt: marker.component == Component::ZoneName,
             zulu: marker.zulu,
             separator: match look {
-                Look::Number(Format { grouping, .. }) => first_separator(grouping),
-                Look::Name(_) => None,
+                Presentation::Number(IntegerFormat { grouping, .. }) => first_separator(grouping),
+                Presentation::Name(_) => None,
             },
         },
         (
             Component::Month | Component::WeekMonth | Component::Weekday | Component::Half,
-            Look::Name(_),
-        ) => Pattern::Letters,
-        (component, Look::Name(_)) => return Err(component.nameless()),
-        (Component::Fraction, Look::Number(_)) => Pattern::Digits {
+            Presentation::Name(_),
+        ) => PartMatcher::Letters,
+        (component, Presentation::Name(_)) => return Err(component.no_name_error()),
+        (Component::Fraction, Presentation::Number(_)) => PartMatcher::Digits {
             zero: '0',
             exactly: marker.read_digits,
             ordinal: false,
         },
-        (_, Look::Number(format)) => match &format.primary {
-            Primary::Letters => Pattern::Letters,
-            Primary::Roman => Pattern::Roman,
-            Primary::Words => Pattern::Words,
-            Primary::Decimal => Pattern::Digits {
+        (_, Presentation::Number(format)) => match &format.primary {
+            NumeralKind::Letters => PartMatcher::Letters,
+            NumeralKind::Roman => PartMatcher::Roman,
+            NumeralKind::Words => PartMatcher::Words,
+            NumeralKind::Decimal => PartMatcher::Digits {
                 zero: format.zero,
                 exactly: marker.read_digits,
                 ordinal: format.ordinal,
             },
-            Primary::Sequence(_) => {
+            NumeralKind::Sequence(_) => {
                 return Err(format.parse("").err().unwrap_or_else(underspecified));
             }
         },
@@ -82,34 +82,34 @@ fn first_separator(grouping: &Grouping) -> Option<char> {
     }
 }
 
-/// The number that a marker's stretch of text stands for.
-fn worth(marker: &Marker, text: &str) -> Result<Option<i64>, TextError> {
+/// The number that a marker's part of the text represents.
+fn marker_value(marker: &PictureMarker, text: &str) -> Result<Option<i64>, TextError> {
     let name = |names: &[&str]| {
         let width = marker.width_max.unwrap_or(usize::MAX);
         let mut cut = names.iter().map(|name| &name[..width.min(name.len())]);
         let at = cut.position(|name| name.eq_ignore_ascii_case(text));
         at.map(|at| at as i64)
     };
-    Ok(match (marker.component, &marker.look) {
+    Ok(match (marker.component, &marker.presentation) {
         (Component::Zone | Component::ZoneName, _) => offset(text),
         (Component::Half, _) => name(&["am", "pm"]),
-        (Component::Weekday, Look::Name(_)) => name(&DAYS).map(|day| day + 1),
-        (_, Look::Name(_)) => name(&MONTHS).map(|month| month + 1),
+        (Component::Weekday, Presentation::Name(_)) => name(&DAYS).map(|day| day + 1),
+        (_, Presentation::Name(_)) => name(&MONTHS).map(|month| month + 1),
         (Component::Fraction, _) => {
             let digits: String = text.chars().chain("000".chars()).take(3).collect();
             digits.parse().ok()
         }
-        (_, Look::Number(format)) => {
+        (_, Presentation::Number(format)) => {
             let text = match format.case {
-                Case::Upper => text.to_uppercase(),
-                Case::Lower | Case::Title => text.to_lowercase(),
+                LetterCase::Upper => text.to_uppercase(),
+                LetterCase::Lower | LetterCase::Title => text.to_lowercase(),
             };
             format.parse(&text)?.map(|number| number as i64)
         }
     })
 }
 
-/// Minutes from UTC of `+05:30`, `-0530`, `GMT+5` and the like.
+/// Minutes from UTC of `+05:30`, `-0530`, `GMT+5` and similar.
 fn offset(text: &str) -> Option<i64> {
     let at = match text.find(['+', '-']) {
         Some(at) => at,
@@ -129,11 +129,11 @@ fn offset(text: &str) -> Option<i64> {
     Some(sign * (number(hours)? * 60 + number(minutes)?))
 }
 
-/// The components that a text gave.
+/// The components found in a text.
 #[derive(Default)]
-struct Given(Vec<(Component, i64)>);
+struct DateFields(Vec<(Component, i64)>);
 
-impl Given {
+impl DateFields {
     fn set(&mut self, component: Component, number: i64) {
         self.0.retain(|(known, _)| *known != component);
         self.0.push((component, number));
@@ -144,7 +144,7 @@ impl Given {
         found.map(|(_, number)| *number)
     }
 
-    /// Whether of all the components in `kind` something is given, and nothing but `allowed`.
+    /// Whether at least one component of `kind` is given, and none that is not in `allowed`.
     fn only(&self, kind: &[Component], allowed: &[Component]) -> bool {
         let mut given = kind
             .iter()
@@ -153,8 +153,8 @@ impl Given {
         given.peek().is_some() && given.all(|part| allowed.contains(part))
     }
 
-    /// Fills what is missing: in front of the first part given from `now`, behind the last with the
-    /// least there is. Between two given parts nothing may be missing.
+    /// Fills in missing components: before the first given one from `now`, after the last one with
+    /// the minimum. Between two given components none may be missing.
     fn complete(mut self, now: i64) -> Result<i64, TextError> {
         use Component::{
             Day, DayOfYear, Fraction, Half, Hour, HourOfHalf, Minute, Month, Second, WeekMonth,
@@ -210,11 +210,11 @@ impl Given {
         let zone = self.get(Zone).or(self.get(ZoneName)).unwrap_or(0);
         millis_of(date, [hour, part(Minute), part(Second), part(Fraction)])
             .map(|millis| millis - zone * 60_000)
-            .ok_or_else(|| TextError::new("D3110", "no calendar reaches the date given"))
+            .ok_or_else(|| TextError::new("D3110", "the date is outside the range of the calendar"))
     }
 
     fn fill(&mut self, order: &[Component], now: i64) -> Result<(), TextError> {
-        let now = Moment::at(now.clamp(-MILLIS_MAX, MILLIS_MAX));
+        let now = CalendarTime::at(now.clamp(-MILLIS_MAX, MILLIS_MAX));
         let (mut started, mut ended) = (false, false);
         for component in order {
             match self.get(*component) {
@@ -225,7 +225,7 @@ impl Given {
                     let day = matches!(component, Component::Month | Component::Day);
                     self.set(*component, i64::from(day));
                 }
-                None => self.set(*component, fragment(*component, &now)),
+                None => self.set(*component, component_value(*component, &now)),
             }
         }
         Ok(())
@@ -233,6 +233,6 @@ impl Given {
 }
 
 fn underspecified() -> TextError {
-    let message = "the date or time parts given leave a gap between them";
+    let message = "the date or time has a gap between its parts";
     TextError::new("D3136", message)
 }

@@ -1,38 +1,38 @@
-//! What a date picture says: literal text, and markers in brackets with their presentation.
+//! Parses a date picture: literal text, and markers in brackets with their presentation.
 
-use crate::text::integer::Format;
-use crate::text::{TextError, shown};
+use crate::text::integer::IntegerFormat;
+use crate::text::{TextError, truncated};
 
-/// A width past this is a slip or an attack, not a layout.
+/// Largest width in characters: a larger one is a mistake or an attack, not a layout.
 const WIDTH_MAX: usize = 1000;
 
-/// A stretch of a picture.
+/// A part of a picture.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(super) enum PicturePart {
     Literal(String),
-    Marker(Marker),
+    Marker(PictureMarker),
 }
 
-/// What a marker asks for and how it is to look.
+/// The component of a marker, and its presentation.
 #[derive(Clone, Debug)]
-pub(super) struct Marker {
+pub(super) struct PictureMarker {
     pub(super) component: Component,
-    pub(super) look: Look,
-    /// Names are cut to this many characters.
+    pub(super) presentation: Presentation,
+    /// Names are truncated to this many characters.
     pub(super) width_max: Option<usize>,
     /// Whether a time zone of zero is written `Z`.
     pub(super) zulu: bool,
-    /// The year is written without what stands in front of this many digits.
+    /// The year is written with only its last digits, this many.
     pub(super) year_digits: Option<u32>,
-    /// Digits to read exactly, because the next marker follows without anything between.
+    /// Exact number of digits to read, because the next marker follows directly.
     pub(super) read_digits: Option<usize>,
 }
 
 /// How a component is written.
 #[derive(Clone, Debug)]
-pub(super) enum Look {
+pub(super) enum Presentation {
     Name(NameCase),
-    Number(Format),
+    Number(IntegerFormat),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,7 @@ pub(super) enum Component {
 }
 
 impl Component {
-    /// The component a letter stands for, with its usual presentation.
+    /// The component of a letter, with its default presentation.
     fn of(letter: char) -> Option<(Self, &'static str)> {
         Some(match letter {
             'Y' => (Self::Year, "1"),
@@ -124,16 +124,16 @@ impl Component {
         !self.is_zone() && !matches!(self, Self::Half | Self::Calendar | Self::Era)
     }
 
-    /// The flaw of asking for this component's name when it has none.
-    pub(super) fn nameless(self) -> TextError {
+    /// The error for the name of a component that has none.
+    pub(super) fn no_name_error(self) -> TextError {
         let letter = self.letter();
-        let message = format!("only months and days have names, `{letter}` has none");
+        let message = format!("only months and days have names, not `{letter}`");
         TextError::new("D3133", message).with(letter)
     }
 }
 
-/// Reads a whole picture.
-pub(super) fn read(picture: &str) -> Result<Vec<Part>, TextError> {
+/// Parses a whole picture.
+pub(super) fn read(picture: &str) -> Result<Vec<PicturePart>, TextError> {
     let mut parts = Vec::new();
     let mut literal = String::new();
     let mut rest = picture;
@@ -146,24 +146,24 @@ pub(super) fn read(picture: &str) -> Result<Vec<Part>, TextError> {
             continue;
         }
         let Some((marker, after)) = rest.split_once(']') else {
-            let message = "a `[` in the date picture has no `]`";
+            let message = "a `[` in the date picture has no closing `]`";
             return Err(TextError::new("D3135", message));
         };
         if !literal.is_empty() {
-            parts.push(Part::Literal(std::mem::take(&mut literal)));
+            parts.push(PicturePart::Literal(std::mem::take(&mut literal)));
         }
-        let marker = Marker::read(marker)?;
-        if let Some(Part::Marker(before)) = parts.last_mut()
+        let marker = PictureMarker::read(marker)?;
+        if let Some(PicturePart::Marker(before)) = parts.last_mut()
             && marker.component.is_number()
         {
             before.read_digits = before.digits();
         }
-        parts.push(Part::Marker(marker));
+        parts.push(PicturePart::Marker(marker));
         rest = after;
     }
     push_literal(&mut literal, rest);
     if !literal.is_empty() {
-        parts.push(Part::Literal(literal));
+        parts.push(PicturePart::Literal(literal));
     }
     Ok(parts)
 }
@@ -172,7 +172,7 @@ fn push_literal(literal: &mut String, text: &str) {
     literal.push_str(&text.replace("]]", "]"));
 }
 
-impl Marker {
+impl PictureMarker {
     fn read(marker: &str) -> Result<Self, TextError> {
         let marker: String = marker
             .chars()
@@ -181,7 +181,10 @@ impl Marker {
         let letter = marker.chars().next();
         let Some((component, usual)) = letter.and_then(Component::of) else {
             let letter = letter.map(String::from).unwrap_or_default();
-            let message = format!("`{}` is no component of a date or time", shown(&letter));
+            let message = format!(
+                "`{}` is not a component of a date or time",
+                truncated(&letter)
+            );
             return Err(TextError::new("D3132", message).with(letter));
         };
         let (presentation, width) = match marker[1..].rsplit_once(',') {
@@ -205,28 +208,32 @@ impl Marker {
         let ordinal = modifier == Some('o');
         let mut read = Self {
             component,
-            look: Look::Name(NameCase::Lower),
+            presentation: Presentation::Name(NameCase::Lower),
             width_max,
             zulu: modifier == Some('t'),
             year_digits: None,
             read_digits: None,
         };
-        read.look = match (first.starts_with('n'), first.strip_prefix('N')) {
-            _ if component.is_zone() => Look::Number(Format::read(first)?),
-            (true, _) => Look::Name(NameCase::Lower),
-            (_, Some(rest)) if rest.starts_with('n') => Look::Name(NameCase::Title),
-            (_, Some(_)) => Look::Name(NameCase::Upper),
+        read.presentation = match (first.starts_with('n'), first.strip_prefix('N')) {
+            _ if component.is_zone() => Presentation::Number(IntegerFormat::read(first)?),
+            (true, _) => Presentation::Name(NameCase::Lower),
+            (_, Some(rest)) if rest.starts_with('n') => Presentation::Name(NameCase::Title),
+            (_, Some(_)) => Presentation::Name(NameCase::Upper),
             _ if component.is_number() => {
-                let format = Format::read_primary(first, ordinal)?;
-                Look::Number(read.fitted(format, width_min))
+                let format = IntegerFormat::read_primary(first, ordinal)?;
+                Presentation::Number(read.apply_widths(format, width_min))
             }
-            _ => Look::Name(NameCase::Lower),
+            _ => Presentation::Name(NameCase::Lower),
         };
         Ok(read)
     }
 
-    /// Applies the least width, and for years the greatest.
-    fn fitted(&mut self, mut format: Format, width_min: Option<usize>) -> Format {
+    /// Applies the minimum width, and for years the maximum.
+    fn apply_widths(
+        &mut self,
+        mut format: IntegerFormat,
+        width_min: Option<usize>,
+    ) -> IntegerFormat {
         format.mandatory_digits = format.mandatory_digits.max(width_min.unwrap_or(0));
         if self.component == Component::Year {
             let digits = match self.width_max {
@@ -243,14 +250,16 @@ impl Marker {
     }
 
     fn digits(&self) -> Option<usize> {
-        match &self.look {
-            Look::Number(format) if self.component.is_number() => Some(format.mandatory_digits),
+        match &self.presentation {
+            Presentation::Number(format) if self.component.is_number() => {
+                Some(format.mandatory_digits)
+            }
             _ => None,
         }
     }
 }
 
-/// The least and the greatest width; what is no number sets none.
+/// The minimum and maximum width; text that is not a number sets none.
 fn widths(text: Option<&str>) -> Result<(Option<usize>, Option<usize>), TextError> {
     let Some(text) = text else {
         return Ok((None, None));
@@ -264,7 +273,7 @@ fn widths(text: Option<&str>) -> Result<(Option<usize>, Option<usize>), TextErro
             Ok(width) if width <= WIDTH_MAX => Ok(Some(width)),
             Err(_) if digits == 0 => Ok(None),
             _ => {
-                let message = format!("a width in a date picture is at most {WIDTH_MAX}");
+                let message = format!("a width in a date picture may be at most {WIDTH_MAX}");
                 Err(TextError::new("D3130", message).with(text))
             }
         }

@@ -1,26 +1,26 @@
-//! Finds which stretch of a text belongs to which part of a picture, in bounded time.
+//! Matches the parts of a text with the parts of a picture, in bounded time.
 //!
-//! Parts take as much as they can and give back from the end, as the reference's regular expression
-//! does. A part that failed at some place is not tried there again, and all tries together may look
-//! at [`WORK_CHARS_MAX`] characters.
+//! Parts are greedy and backtrack from the end, like the reference's regular expression. A part
+//! that failed at some position is not tried there again, and all tries together may read
+//! [`WORK_CHARS_MAX`] characters.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::text::integer::{WORDS, digit_of};
 
-/// Some hundred times what any sensible date needs.
+/// Characters that all tries together may read: some hundred times what any sensible date needs.
 const WORK_CHARS_MAX: usize = 1_000_000;
 
 /// What a part of a picture matches.
-pub(super) enum Pattern {
-    /// This text in any case.
+pub(super) enum PartMatcher {
+    /// This text, ignoring case.
     Literal(Vec<char>),
     /// One or more ASCII letters.
     Letters,
     /// One or more Roman numerals.
     Roman,
-    /// Digits of the family of `zero`, exactly so many or at least one, and an ordinal's ending.
+    /// Digits of the family of `zero`, an exact number or at least one, and an ordinal suffix.
     Digits {
         zero: char,
         exactly: Option<usize>,
@@ -28,7 +28,7 @@ pub(super) enum Pattern {
     },
     /// Number words, joined.
     Words,
-    /// A time zone: a sign and digits, parted where there are separators.
+    /// A time zone: a sign and digits, split at the separator if there is one.
     Zone {
         gmt: bool,
         zulu: bool,
@@ -38,19 +38,22 @@ pub(super) enum Pattern {
 
 /// Why there is no match.
 #[derive(Debug, PartialEq)]
-pub(super) enum Miss {
-    Unlike,
+pub(super) enum ScanError {
+    NoMatch,
     TooMuchWork,
 }
 
-/// The stretch of every pattern, in order, when together they are the whole of `text`.
-pub(super) fn scan(patterns: &[Pattern], text: &[char]) -> Result<Vec<Range<usize>>, Miss> {
-    let mut scan = Scan {
+/// The range of every pattern, in order, if together they cover all of `text`.
+pub(super) fn scan(
+    patterns: &[PartMatcher],
+    text: &[char],
+) -> Result<Vec<Range<usize>>, ScanError> {
+    let mut scan = DateScanner {
         text,
         work: WORK_CHARS_MAX,
         tried: HashSet::new(),
     };
-    // For every part matched so far: where it starts, and the ends left to try, the best last.
+    // For every part matched so far: its start, and the ends left to try, the preferred one last.
     let mut frames: Vec<(usize, Vec<usize>)> = Vec::new();
     let mut at = 0;
     loop {
@@ -61,41 +64,42 @@ pub(super) fn scan(patterns: &[Pattern], text: &[char]) -> Result<Vec<Range<usiz
         }
         let forward = match patterns.get(frames.len()) {
             Some(pattern) if scan.tried.insert((frames.len(), at)) => {
-                let ends = scan.ends(pattern, at).ok_or(Miss::TooMuchWork)?;
+                let ends = scan.ends(pattern, at).ok_or(ScanError::TooMuchWork)?;
                 frames.push((at, ends));
                 true
             }
             _ => false,
         };
         if !forward && frames.is_empty() {
-            return Err(Miss::Unlike);
+            return Err(ScanError::NoMatch);
         }
-        // Take the best end left of the last part, or go back to the part in front of it.
+        // Take the preferred remaining end of the last part, or go back to the part before it.
         at = loop {
             match frames.last_mut() {
                 Some((_, ends)) => match ends.pop() {
                     Some(end) => break end,
                     None => frames.pop(),
                 },
-                None => return Err(Miss::Unlike),
+                None => return Err(ScanError::NoMatch),
             };
         };
     }
 }
 
-struct Scan<'t> {
+struct DateScanner<'t> {
     text: &'t [char],
     work: usize,
     tried: HashSet<(usize, usize)>,
 }
 
-impl Scan<'_> {
-    /// The places where `pattern`, started at `at`, may end: the preferred one last.
-    fn ends(&mut self, pattern: &Pattern, at: usize) -> Option<Vec<usize>> {
+impl DateScanner<'_> {
+    /// The positions where `pattern`, started at `at`, may end: the preferred one last.
+    fn ends(&mut self, pattern: &PartMatcher, at: usize) -> Option<Vec<usize>> {
         let ends: Vec<usize> = match pattern {
-            Pattern::Literal(literal) => {
+            PartMatcher::Literal(literal) => {
                 let rest = &self.text[at..];
-                let same = rest.len() >= literal.len() && alike(&rest[..literal.len()], literal);
+                let same =
+                    rest.len() >= literal.len() && eq_ignore_case(&rest[..literal.len()], literal);
                 self.spend(literal.len())?;
                 if same {
                     vec![at + literal.len()]
@@ -103,9 +107,9 @@ impl Scan<'_> {
                     Vec::new()
                 }
             }
-            Pattern::Letters => (at + 1..=self.run(at, |c| c.is_ascii_alphabetic())?).collect(),
-            Pattern::Roman => (at + 1..=self.run(at, is_roman)?).collect(),
-            Pattern::Digits {
+            PartMatcher::Letters => (at + 1..=self.run(at, |c| c.is_ascii_alphabetic())?).collect(),
+            PartMatcher::Roman => (at + 1..=self.run(at, is_roman)?).collect(),
+            PartMatcher::Digits {
                 zero,
                 exactly,
                 ordinal,
@@ -124,8 +128,8 @@ impl Scan<'_> {
                     ends.collect()
                 }
             }
-            Pattern::Words => self.words(at)?,
-            Pattern::Zone {
+            PartMatcher::Words => self.words(at)?,
+            PartMatcher::Zone {
                 gmt,
                 zulu,
                 separator,
@@ -140,7 +144,7 @@ impl Scan<'_> {
         Some(())
     }
 
-    /// Where the characters from `at` stop being of a kind.
+    /// Where the characters from `at` on stop being of a kind.
     fn run(&mut self, at: usize, kind: impl Fn(char) -> bool) -> Option<usize> {
         let length = self.text[at..]
             .iter()
@@ -154,7 +158,7 @@ impl Scan<'_> {
         let suffix = self.text.get(at..at + 2).unwrap_or_default();
         ["th", "st", "nd", "rd"]
             .iter()
-            .any(|known| alike(suffix, &known.chars().collect::<Vec<_>>()))
+            .any(|known| eq_ignore_case(suffix, &known.chars().collect::<Vec<_>>()))
     }
 
     fn words(&mut self, at: usize) -> Option<Vec<usize>> {
@@ -169,7 +173,7 @@ impl Scan<'_> {
             self.spend(tokens.len())?;
             let rest = &self.text[from..];
             for token in &tokens {
-                if rest.len() >= token.len() && alike(&rest[..token.len()], token) {
+                if rest.len() >= token.len() && eq_ignore_case(&rest[..token.len()], token) {
                     reached.insert(from + token.len());
                 }
             }
@@ -191,12 +195,12 @@ impl Scan<'_> {
             && self
                 .text
                 .get(at)
-                .is_some_and(|char| alike(&[*char], &['z']))
+                .is_some_and(|char| eq_ignore_case(&[*char], &['z']))
         {
             return Some(vec![at + 1]);
         }
         if gmt {
-            if !alike(
+            if !eq_ignore_case(
                 self.text.get(at..at + 3).unwrap_or_default(),
                 &['g', 'm', 't'],
             ) {
@@ -227,8 +231,8 @@ fn is_roman(char: char) -> bool {
     )
 }
 
-/// Whether two texts are the same but for case.
-fn alike(a: &[char], b: &[char]) -> bool {
+/// Whether two texts are equal ignoring case.
+fn eq_ignore_case(a: &[char], b: &[char]) -> bool {
     let same = |(a, b): (&char, &char)| a == b || a.to_lowercase().eq(b.to_lowercase());
     a.len() == b.len() && a.iter().zip(b).all(same)
 }

@@ -2,7 +2,7 @@
 
 use crate::text::TextError;
 
-/// Roman numerals grow by a letter per thousand; past this they are refused.
+/// Largest number in Roman numerals: they grow by a letter per thousand.
 const ROMAN_MAX: f64 = 4_000_000.0;
 
 const NUMERALS: [(u32, &str); 13] = [
@@ -25,7 +25,7 @@ pub(super) fn letters(size: f64, upper: bool) -> String {
     let first = if upper { b'A' } else { b'a' };
     let mut backwards = Vec::new();
     let mut rest = size;
-    // At most some 220 rounds: each divides by 26, and 1.8e308 is the largest double.
+    // At most about 220 iterations: each divides by 26, and 1.8e308 is the largest double.
     while rest >= 1.0 {
         let letter = ((rest - 1.0) % 26.0) as u8;
         backwards.push(char::from(first + letter));
@@ -43,7 +43,7 @@ pub(in crate::text) fn from_letters(text: &str, upper: bool) -> Option<f64> {
 
 pub(super) fn roman(size: f64, upper: bool) -> Result<String, TextError> {
     if size > ROMAN_MAX {
-        let message = format!("Roman numerals are written up to {ROMAN_MAX}");
+        let message = format!("Roman numerals are limited to {ROMAN_MAX}");
         return Err(TextError::new("D3130", message).with(size));
     }
     let mut rest = size as u32;
@@ -57,7 +57,7 @@ pub(super) fn roman(size: f64, upper: bool) -> Result<String, TextError> {
     Ok(if upper { text.to_uppercase() } else { text })
 }
 
-/// Reads upper case numerals; a smaller one in front of a larger one is taken off.
+/// Reads upper-case numerals; a smaller one before a larger one is subtracted.
 pub(in crate::text) fn from_roman(text: &str) -> Option<f64> {
     let (mut sum, mut largest) = (0.0, 0.0);
     for numeral in text.chars().rev() {

@@ -1,9 +1,9 @@
-//! What an integer picture says: which kind of numeral, how many digits, where the separators go.
+//! Parses an integer picture: the kind of numeral, the number of digits, the separators.
 
 use crate::text::TextError;
 use std::collections::HashSet;
 
-/// The zeros of the decimal digit families that a picture may be written in.
+/// The zeros of the decimal digit families that a picture may use.
 const ZEROS: [u32; 37] = [
     0x30, 0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6,
     0x0D66, 0x0DE6, 0x0E50, 0x0ED0, 0x0F20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80,
@@ -13,28 +13,28 @@ const ZEROS: [u32; 37] = [
 
 /// The kind of numeral.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::text) enum Primary {
+pub(in crate::text) enum NumeralKind {
     Decimal,
     Letters,
     Roman,
     Words,
-    /// A form nobody supports; refused when used, as the reference does.
+    /// An unsupported form. It is rejected when used, as in the reference.
     Sequence(String),
 }
 
 /// How letters are cased.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::text) enum Case {
+pub(in crate::text) enum LetterCase {
     Lower,
     Upper,
     Title,
 }
 
-/// A picture that was read.
+/// A parsed picture.
 #[derive(Clone, Debug)]
-pub(in crate::text) struct Format {
-    pub(in crate::text) primary: Primary,
-    pub(in crate::text) case: Case,
+pub(in crate::text) struct IntegerFormat {
+    pub(in crate::text) primary: NumeralKind,
+    pub(in crate::text) case: LetterCase,
     pub(in crate::text) ordinal: bool,
     pub(in crate::text) zero: char,
     pub(in crate::text) mandatory_digits: usize,
@@ -42,32 +42,32 @@ pub(in crate::text) struct Format {
     pub(in crate::text) grouping: Grouping,
 }
 
-/// Where separators stand, counted in digits from the right.
+/// The positions of separators, counted in digits from the right.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::text) enum Grouping {
-    /// One separator after every so many digits.
+    /// One separator after every group of this many digits.
     Every(usize, char),
-    /// Separators at these positions, rising.
+    /// Separators at these positions, in ascending order.
     At(Vec<(usize, char)>),
 }
 
-impl Format {
+impl IntegerFormat {
     /// Reads a picture such as `#,##0`, `Ww` or `1;o`.
     pub(in crate::text) fn read(picture: &str) -> Result<Self, TextError> {
         let (primary, modifier) = picture.rsplit_once(';').unwrap_or((picture, ""));
         Self::read_primary(primary, modifier.starts_with('o'))
     }
 
-    /// Reads the part of a picture in front of its modifier.
+    /// Parses the part of a picture before its modifier.
     pub(in crate::text) fn read_primary(primary: &str, ordinal: bool) -> Result<Self, TextError> {
         let (kind, case) = match primary {
-            "A" => (Primary::Letters, Case::Upper),
-            "a" => (Primary::Letters, Case::Lower),
-            "I" => (Primary::Roman, Case::Upper),
-            "i" => (Primary::Roman, Case::Lower),
-            "W" => (Primary::Words, Case::Upper),
-            "w" => (Primary::Words, Case::Lower),
-            "Ww" => (Primary::Words, Case::Title),
+            "A" => (NumeralKind::Letters, LetterCase::Upper),
+            "a" => (NumeralKind::Letters, LetterCase::Lower),
+            "I" => (NumeralKind::Roman, LetterCase::Upper),
+            "i" => (NumeralKind::Roman, LetterCase::Lower),
+            "W" => (NumeralKind::Words, LetterCase::Upper),
+            "w" => (NumeralKind::Words, LetterCase::Lower),
+            "Ww" => (NumeralKind::Words, LetterCase::Title),
             _ => return Self::read_digits(primary, ordinal),
         };
         Ok(Self {
@@ -88,7 +88,7 @@ impl Format {
         for char in pattern.chars().rev() {
             match zero_of(char) {
                 Some(family) if *zero.get_or_insert(family) != family => {
-                    let message = "an integer picture must keep to one family of decimal digits";
+                    let message = "an integer picture must use one family of decimal digits";
                     return Err(TextError::new("D3131", message));
                 }
                 Some(_) => mandatory_digits += 1,
@@ -97,12 +97,12 @@ impl Format {
             }
         }
         let primary = match zero {
-            Some(_) => Primary::Decimal,
-            None => Primary::Sequence(pattern.to_owned()),
+            Some(_) => NumeralKind::Decimal,
+            None => NumeralKind::Sequence(pattern.to_owned()),
         };
         Ok(Self {
             primary,
-            case: Case::Lower,
+            case: LetterCase::Lower,
             ordinal,
             zero: zero.unwrap_or('0'),
             mandatory_digits,
@@ -113,7 +113,7 @@ impl Format {
 }
 
 impl Grouping {
-    /// Recognises separators that repeat at one distance; `separators` are rising.
+    /// Recognises separators that repeat at one distance; `separators` are in ascending order.
     pub(in crate::text) fn of(separators: Vec<(usize, char)>) -> Self {
         let Some(&(every, char)) = separators.first() else {
             return Self::At(separators);
@@ -130,7 +130,7 @@ impl Grouping {
         }
     }
 
-    /// The different separators.
+    /// The distinct separators.
     pub(in crate::text) fn separators(&self) -> HashSet<char> {
         match self {
             Self::Every(_, separator) => HashSet::from([*separator]),
@@ -138,7 +138,7 @@ impl Grouping {
         }
     }
 
-    /// The digits with the separators between them, never before the first.
+    /// The digits with separators between them, never before the first.
     pub(in crate::text) fn apply(&self, digits: &[char]) -> String {
         let mut text = String::with_capacity(digits.len() + digits.len() / 2);
         let mut left = match self {
@@ -177,7 +177,7 @@ fn zero_of(char: char) -> Option<char> {
         .flatten()
 }
 
-/// The worth of a decimal digit of the family that starts at `zero`.
+/// The value of a decimal digit of the family that starts at `zero`.
 pub(in crate::text) fn digit_of(char: char, zero: char) -> Option<u32> {
     (char as u32)
         .checked_sub(zero as u32)

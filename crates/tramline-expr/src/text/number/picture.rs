@@ -1,10 +1,10 @@
-//! What a decimal picture says: the characters that mean something, and the parts they mark off.
+//! Parses a decimal picture: its active characters, and the parts they delimit.
 
 use crate::text::TextError;
 use crate::text::number::to_js_string;
 use crate::value::{Map, Value};
 
-/// The characters and texts that stand for something in a picture and in what it produces.
+/// The characters and texts with a meaning in a picture and in its output.
 pub(super) struct Symbols {
     pub(super) decimal: char,
     pub(super) grouping: char,
@@ -20,7 +20,7 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// The usual symbols with those that `options` replace.
+    /// The default symbols, with those that `options` replace.
     pub(super) fn read(options: Option<&Map>) -> Result<Self, TextError> {
         let text = |key: &str, usual: &str| match options.and_then(|options| options.get(key)) {
             None => Ok(usual.to_owned()),
@@ -72,7 +72,7 @@ impl Symbols {
             || [self.decimal, self.grouping, self.exponent, self.pattern].contains(&char)
     }
 
-    /// The digit of the family for an ASCII digit; other characters stay.
+    /// The digit of the family for an ASCII digit; other characters are unchanged.
     pub(super) fn localised(&self, char: char) -> char {
         match char.to_digit(10) {
             Some(digit) => char::from_u32(self.zero as u32 + digit).unwrap_or(char),
@@ -81,33 +81,33 @@ impl Symbols {
     }
 }
 
-/// What a number is multiplied by before it is written.
+/// The factor that a number is multiplied by before it is written.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Scale {
+pub(super) enum NumberScale {
     One,
     Percent,
     PerMille,
 }
 
-/// One half of a picture, read and checked.
+/// One sub-picture, parsed and checked.
 pub(super) struct SubPicture {
     pub(super) prefix: String,
     pub(super) suffix: String,
-    pub(super) scale: Scale,
-    /// Separator places in the integer part, counted in digits from the right, rising.
+    pub(super) scale: NumberScale,
+    /// Separator positions in the integer part, counted in digits from the right, ascending.
     pub(super) integer_groups: Vec<usize>,
-    /// Separator places in the fraction, counted in digits from the left, rising.
+    /// Separator positions in the fraction, counted in digits from the left, ascending.
     pub(super) fraction_groups: Vec<usize>,
     pub(super) integer_min: usize,
     pub(super) fraction_min: usize,
     pub(super) fraction_max: usize,
     pub(super) scaling: usize,
-    /// The least number of digits of the exponent, where there is one.
+    /// The minimum number of digits of the exponent, if there is one.
     pub(super) exponent_min: Option<usize>,
 }
 
-/// A half picture cut at its separators.
-struct Parts<'p> {
+/// A sub-picture split at its separators.
+struct SubPictureParts<'p> {
     whole: &'p str,
     prefix: &'p str,
     active: &'p str,
@@ -117,7 +117,7 @@ struct Parts<'p> {
     exponent: Option<&'p str>,
 }
 
-impl<'p> Parts<'p> {
+impl<'p> SubPictureParts<'p> {
     fn cut(whole: &'p str, symbols: &Symbols) -> Self {
         let body = |char: char| symbols.is_active(char) && char != symbols.exponent;
         let (start, end) = match (whole.find(body), whole.rfind(body)) {
@@ -130,7 +130,7 @@ impl<'p> Parts<'p> {
         let active = &whole[start..end];
         let (mantissa, exponent) = match active.split_once(symbols.exponent) {
             Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-            // Right behind the last digit it announces digits that are not there.
+            // Directly after the last digit it announces digits that are missing.
             None if whole[end..].starts_with(symbols.exponent) => (active, Some("")),
             None => (active, None),
         };
@@ -149,7 +149,7 @@ impl<'p> Parts<'p> {
         }
     }
 
-    /// Checks the rules in the reference's order, in which the last broken one is reported.
+    /// Checks the rules in the reference's order, in which the last violation is reported.
     fn check(&self, symbols: &Symbols) -> Result<(), TextError> {
         let twice = |text: &str| self.whole.find(text) != self.whole.rfind(text);
         let has = |text: &str| self.whole.contains(text);
@@ -183,22 +183,22 @@ impl<'p> Parts<'p> {
             (
                 "D3092",
                 self.exponent.is_some_and(|text| !text.is_empty()) && scaled,
-                "a percent or per-mille sign cannot stand with an exponent",
+                "a percent or per-mille sign cannot be combined with an exponent",
             ),
             (
                 "D3091",
                 optional_early,
-                "in the fraction an optional digit cannot stand before a decimal digit",
+                "in the fraction, an optional digit cannot come before a decimal digit",
             ),
             (
                 "D3090",
                 optional_late,
-                "in the integer part a decimal digit cannot stand before an optional digit",
+                "in the integer part, a decimal digit cannot come before an optional digit",
             ),
             (
                 "D3089",
                 has(&doubled),
-                "two grouping separators cannot stand side by side",
+                "two grouping separators cannot be adjacent",
             ),
             (
                 "D3088",
@@ -208,37 +208,37 @@ impl<'p> Parts<'p> {
             (
                 "D3087",
                 by_decimal,
-                "a grouping separator cannot stand beside the decimal separator",
+                "a grouping separator cannot be adjacent to the decimal separator",
             ),
             (
                 "D3086",
                 self.active.contains(|char| !symbols.is_active(char)),
-                "plain text cannot stand between the characters that format",
+                "literal text cannot come between formatting characters",
             ),
             (
                 "D3085",
                 !mantissa_digit,
-                "a picture needs at least one digit before any exponent",
+                "a picture needs at least one digit before the exponent",
             ),
             (
                 "D3084",
                 has(&symbols.percent) && has(&symbols.per_mille),
-                "percent and per-mille cannot stand in one picture",
+                "percent and per-mille cannot be used in one picture",
             ),
             (
                 "D3083",
                 twice(&symbols.per_mille),
-                "the per-mille sign may stand once",
+                "the per-mille sign may appear only once",
             ),
             (
                 "D3082",
                 twice(&symbols.percent),
-                "the percent sign may stand once",
+                "the percent sign may appear only once",
             ),
             (
                 "D3081",
                 self.whole.find(symbols.decimal) != self.whole.rfind(symbols.decimal),
-                "the decimal separator may stand once",
+                "the decimal separator may appear only once",
             ),
         ];
         match broken.into_iter().find(|(_, holds, _)| *holds) {
@@ -249,9 +249,9 @@ impl<'p> Parts<'p> {
 }
 
 impl SubPicture {
-    /// Reads and checks one half of a picture.
+    /// Parses and checks one sub-picture.
     pub(super) fn read(whole: &str, symbols: &Symbols) -> Result<Self, TextError> {
-        let parts = Parts::cut(whole, symbols);
+        let parts = SubPictureParts::cut(whole, symbols);
         parts.check(symbols)?;
         let decimals = |text: &str| {
             text.chars()
@@ -281,11 +281,11 @@ impl SubPicture {
             prefix: parts.prefix.to_owned(),
             suffix: parts.suffix.to_owned(),
             scale: if holds(&symbols.percent) {
-                Scale::Percent
+                NumberScale::Percent
             } else if holds(&symbols.per_mille) {
-                Scale::PerMille
+                NumberScale::PerMille
             } else {
-                Scale::One
+                NumberScale::One
             },
             integer_groups: groups(parts.integer.chars().rev(), symbols),
             fraction_groups: groups(fraction.chars(), symbols),
@@ -298,7 +298,7 @@ impl SubPicture {
     }
 }
 
-/// How many digits stand on the near side of each separator.
+/// The number of digits before each separator.
 fn groups(chars: impl Iterator<Item = char>, symbols: &Symbols) -> Vec<usize> {
     let mut digits = 0;
     let mut places = Vec::new();

@@ -1,19 +1,20 @@
-//! Writes a number the way a decimal picture asks.
+//! Formats a number by a decimal picture.
 //!
-//! Where this differs from the JSONata reference on purpose: an exponent is found behind a prefix
-//! too, every separator of a fraction is written, none stands in front of the first digit, numbers
-//! from 1e21 on keep their digits, and separators given in the options are single characters.
+//! Intended differences from the JSONata reference: an exponent is also found after a prefix, every
+//! separator of a fraction is written, none comes before the first digit, numbers from 1e21 on keep
+//! their digits, and separators in the options are single characters.
 
-use super::picture::{Scale, SubPicture, Symbols};
+use super::picture::{NumberScale, SubPicture, Symbols};
 use super::round;
 use crate::text::TextError;
 use crate::text::integer::Grouping;
 use crate::value::Map;
 
-/// A double has no digit past this place; pictures may ask for more and get zeros.
+/// Decimal places that are calculated: a double has no digit beyond it. Pictures that ask for more
+/// get zeros.
 const PLACES_MAX: usize = 1100;
 
-/// `value` as the XPath `format-number` picture describes, with symbols replaced by `options`.
+/// Formats `value` by an XPath `format-number` picture; `options` replace the symbols.
 pub(crate) fn format_number(
     value: f64,
     picture: &str,
@@ -23,7 +24,7 @@ pub(crate) fn format_number(
     let mut halves = picture.split(symbols.pattern);
     let (first, second) = (halves.next().unwrap_or(""), halves.next());
     if halves.next().is_some() {
-        let message = "a picture has at most two halves";
+        let message = "a picture may have at most two sub-pictures";
         return Err(TextError::new("D3080", message));
     }
     let positive = SubPicture::read(first, &symbols)?;
@@ -31,7 +32,7 @@ pub(crate) fn format_number(
         Some(half) => Some(SubPicture::read(half, &symbols)?),
         None => None,
     };
-    // As in the reference: what is not a number is written as a negative one.
+    // As in the reference, NaN is written like a negative number.
     let below = value < 0.0 || value.is_nan();
     let half = match &negative {
         Some(negative) if below => negative,
@@ -49,9 +50,9 @@ pub(crate) fn format_number(
 impl SubPicture {
     fn body(&self, size: f64, symbols: &Symbols) -> String {
         let scaled = match self.scale {
-            Scale::One => size,
-            Scale::Percent => size * 100.0,
-            Scale::PerMille => size * 1000.0,
+            NumberScale::One => size,
+            NumberScale::Percent => size * 100.0,
+            NumberScale::PerMille => size * 1000.0,
         };
         if scaled.is_infinite() {
             return symbols.infinity.clone();
@@ -72,7 +73,7 @@ impl SubPicture {
         text
     }
 
-    /// The mantissa with as many integer digits as the picture has, and the exponent left over.
+    /// The mantissa with as many integer digits as the picture has, and the remaining exponent.
     fn normalised(&self, size: f64) -> (f64, i32) {
         // A picture may ask for more digits than a double can be scaled to.
         let scaling = self.scaling.min(300) as i32;

@@ -1,6 +1,6 @@
 //! Generated calls of the text functions, each made here and by the npm package `jsonata`.
 //!
-//! What the functions do differently on purpose (their modules say) is not generated.
+//! Intended differences (documented in their modules) are not generated.
 
 use super::suite::run;
 use super::*;
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 const CALLS: usize = 10_000;
 
-/// Reads `[function, arguments]` per line and answers `{"value": …}` or `{"code": …}`.
+/// Reads `[function, arguments]` per line and prints `{"value": …}` or `{"code": …}`.
 const SCRIPT: &str = r#"
 const jsonata = require(process.argv[1]);
 const lines = require("fs").readFileSync(0, "utf8").trim().split("\n");
@@ -31,9 +31,9 @@ const lines = require("fs").readFileSync(0, "utf8").trim().split("\n");
 })();
 "#;
 
-struct Dice(u64);
+struct CallGenerator(u64);
 
-impl Dice {
+impl CallGenerator {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -109,7 +109,7 @@ impl Dice {
     }
 
     fn call(&mut self) -> Json {
-        // Years 100 to 9999: the package takes the years before for those of the last century.
+        // Years 100 to 9999: the package takes earlier years for those of the last century.
         let millis =
             self.roll(311_000_000_000) as i64 * 1000 + self.roll(1000) as i64 - 59_000_000_000_000;
         match self.roll(6) {
@@ -198,7 +198,7 @@ fn generated_calls_agree_with_jsonata() {
     let Some(package) = package() else {
         return;
     };
-    let mut dice = Dice(7);
+    let mut dice = CallGenerator(7);
     let calls: Vec<Json> = (0..CALLS).map(|_| dice.call()).collect();
     let lines: Vec<String> = calls.iter().map(Json::to_string).collect();
     let mut node = Command::new("node")

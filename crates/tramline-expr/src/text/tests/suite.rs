@@ -1,10 +1,10 @@
-//! The official cases whose expression is one call with literal arguments.
+//! The official cases whose expression is a single call with literal arguments.
 
 use super::*;
 use crate::value::Map;
 use std::path::PathBuf;
 
-/// Where the shared test data lies, if it does. In CI it must.
+/// The path of shared test data, if it exists. In CI it must.
 fn shared(path: &str) -> Option<PathBuf> {
     let root = std::env::var_os("TRAMLINE_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
@@ -23,11 +23,11 @@ fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// `$name(…)` as its name and its arguments, where all of them are literals.
+/// The name and arguments of `$name(…)`, if all arguments are literals.
 fn call(expr: &str) -> Option<(String, Vec<Value>)> {
     let expr = expr.trim().strip_prefix('$')?.strip_suffix(')')?;
     let (name, arguments) = expr.split_once('(')?;
-    // JSON but for single quotes and undefined, which no case puts inside a text.
+    // JSON except for single quotes and undefined, which no case puts inside a text.
     let json = arguments.replace('\'', "\"").replace('\n', "\\n");
     let json = format!("[{json}]").replace("1E", "1e");
     Some((name.to_owned(), serde_json::from_str(&json).ok()?))

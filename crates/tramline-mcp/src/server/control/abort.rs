@@ -1,23 +1,24 @@
-//! `abort`: the end of a workflow, with what it has given so far.
+//! `abort`: ends a workflow and returns its results so far.
 
-use super::super::toolset::Means;
-use super::attend::{self, Came};
-use super::wrong::Wrong;
-use super::{read, told};
+use super::super::toolset::CallContext;
+use super::error::ControlError;
+use super::wait::{self, ControlReply};
+use super::{read, status};
 use rmcp::model::CallToolResponse;
 use tramline_core::Value;
 
-pub(super) async fn answer(means: Means, arguments: Value) -> CallToolResponse {
+pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolResponse {
     let came = abort(&means, &arguments).await;
-    attend::reply(came)
+    wait::tool_response(came)
 }
 
-async fn abort(means: &Means, arguments: &Value) -> Result<Came, Wrong> {
-    let run = read::load(means, arguments).await?.run;
-    means.shared.desk.admit(&run.id).await?;
+async fn abort(means: &CallContext, arguments: &Value) -> Result<ControlReply, ControlError> {
+    let run = read::load_workflow(means, arguments).await?.run;
+    means.shared.control_state.admit(&run.id).await?;
     let why = read::text(arguments, "reason").map(str::to_owned);
-    let by = means.caller().by(&means.context);
+    let by = means.caller().journal_name(&means.request);
     means.engine.abort(&run.id, by, why).await?;
     let loaded = means.engine.load(&run.id).await?;
-    told::standing(&loaded).map(Came::Stands)
+    let told = status::run_status(&means.engine, &loaded).await;
+    told.map(ControlReply::Status)
 }

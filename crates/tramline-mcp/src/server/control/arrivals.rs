@@ -1,9 +1,9 @@
-//! Which checkpoint a command can have meant that names none: one that was there when it arrived.
+//! Which checkpoint a command without `checkpoint_id` can refer to: one that existed when it arrived.
 //!
-//! A caller that sends `continue` twice at once means the same checkpoint twice. The second command
-//! may be looked at when the first one has already run a whole layer; it must not run the next one,
-//! which its caller has not seen. Commands of this process are put in order by counting arrivals
-//! and replies, those of other processes by the time of the journal's events.
+//! A caller that sends `continue` twice at once means the same checkpoint twice. The second command may be
+//! processed after the first has already run a whole layer; it must not run the next one, which its caller has
+//! not seen. Commands in this process are ordered by counting arrivals and replies, those of other processes by
+//! the timestamps of journal events.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,38 +11,38 @@ use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::Entry;
 use tramline_engine::clock;
 
-/// A journal that is further ahead of the clock than this was written before the clock was set
-/// back, and says nothing about the order of events.
+/// A journal further ahead of the clock than this, in milliseconds, was written before the clock was set back;
+/// its timestamps say nothing about the order of events.
 const AHEAD_MS_MAX: i64 = 60_000;
 
-/// The commands under way, and what each has changed.
+/// The running commands, and the changes each has made.
 #[derive(Default)]
-pub(super) struct Arrivals(Mutex<Known>);
+pub(super) struct Arrivals(Mutex<ArrivalState>);
 
 #[derive(Default)]
-struct Known {
+struct ArrivalState {
     /// Counts arrivals and replies.
     tick: u64,
-    runs: HashMap<RunId, Moves>,
+    runs: HashMap<RunId, RunCommands>,
 }
 
-/// The commands about one workflow, kept while any of them is under way.
+/// The commands for one workflow, kept while any of them runs.
 #[derive(Default)]
-struct Moves {
-    here: usize,
-    made: Vec<Move>,
+struct RunCommands {
+    running: usize,
+    answered_checkpoints: Vec<AnsweredCheckpoint>,
 }
 
-struct Move {
-    /// The arrival of the command that made it.
+struct AnsweredCheckpoint {
+    /// Arrival tick of the command that made it.
     by: u64,
     /// The checkpoint that it answered.
     from: Seq,
-    /// When the command was replied to.
+    /// Tick of the reply to the command.
     replied: Option<u64>,
 }
 
-/// A command about a workflow, from its arrival until it is replied to.
+/// A command for a workflow, from its arrival until its reply.
 pub(super) struct Arrival<'a> {
     all: &'a Arrivals,
     run: RunId,
@@ -52,43 +52,43 @@ pub(super) struct Arrival<'a> {
 }
 
 impl Arrivals {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn locked(&self) -> MutexGuard<'_, ArrivalState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a command about a workflow has arrived.
+    /// Records the arrival of a command for a workflow.
     pub(super) fn arrive(&self, run: &RunId) -> Arrival<'_> {
-        let mut known = self.known();
+        let mut known = self.locked();
         known.tick += 1;
         let tick = known.tick;
         let moves = known.runs.entry(run.clone()).or_default();
-        moves.here += 1;
+        moves.running += 1;
         Arrival {
             all: self,
             run: run.clone(),
             tick,
             at_ms: clock::now_ms(),
-            first: moves.here == 1,
+            first: moves.running == 1,
         }
     }
 }
 
 impl Arrival<'_> {
-    /// When the command arrived, in milliseconds since 1970.
+    /// Arrival time in milliseconds since 1970.
     pub(super) fn at_ms(&self) -> i64 {
         self.at_ms
     }
 
-    /// Whether another command about the workflow was under way when this one arrived.
-    pub(super) fn is_second(&self) -> bool {
+    /// Whether another command for the workflow was running when this one arrived.
+    pub(super) fn is_concurrent(&self) -> bool {
         !self.first
     }
 
-    /// Notes that the command is about to answer a checkpoint.
-    pub(super) fn answers(&self, from: Seq) {
-        let mut known = self.all.known();
+    /// Records that the command is about to answer a checkpoint.
+    pub(super) fn record_answer(&self, from: Seq) {
+        let mut known = self.all.locked();
         if let Some(moves) = known.runs.get_mut(&self.run) {
-            moves.made.push(Move {
+            moves.answered_checkpoints.push(AnsweredCheckpoint {
                 by: self.tick,
                 from,
                 replied: None,
@@ -96,22 +96,27 @@ impl Arrival<'_> {
         }
     }
 
-    /// Notes that its answer was refused: it has changed nothing.
-    pub(super) fn was_refused(&self) {
-        let mut known = self.all.known();
+    /// Records that its answer was rejected and changed nothing.
+    pub(super) fn discard_answer(&self) {
+        let mut known = self.all.locked();
         if let Some(moves) = known.runs.get_mut(&self.run) {
-            moves.made.retain(|made| made.by != self.tick);
+            moves
+                .answered_checkpoints
+                .retain(|made| made.by != self.tick);
         }
     }
 
-    /// Whether a checkpoint was reached only after the command had arrived.
-    pub(super) fn is_before(&self, asked: &Entry) -> bool {
+    /// Whether a checkpoint was reached only after the command arrived.
+    pub(super) fn arrived_before(&self, asked: &Entry) -> bool {
         let ahead_ms = asked.at_ms - self.at_ms;
         if (1..=AHEAD_MS_MAX).contains(&ahead_ms) {
             return true;
         }
-        let known = self.all.known();
-        let made = known.runs.get(&self.run).map(|moves| &moves.made);
+        let known = self.all.locked();
+        let made = known
+            .runs
+            .get(&self.run)
+            .map(|moves| &moves.answered_checkpoints);
         made.is_some_and(|made| {
             made.iter().any(|one| {
                 let at_once = one.replied.is_none_or(|replied| replied > self.tick);
@@ -123,18 +128,21 @@ impl Arrival<'_> {
 
 impl Drop for Arrival<'_> {
     fn drop(&mut self) {
-        let mut known = self.all.known();
+        let mut known = self.all.locked();
         known.tick += 1;
         let tick = known.tick;
         let Some(moves) = known.runs.get_mut(&self.run) else {
             return;
         };
-        moves.here -= 1;
-        if moves.here == 0 {
+        moves.running -= 1;
+        if moves.running == 0 {
             known.runs.remove(&self.run);
             return;
         }
-        let own = moves.made.iter_mut().filter(|made| made.by == self.tick);
+        let own = moves
+            .answered_checkpoints
+            .iter_mut()
+            .filter(|made| made.by == self.tick);
         own.for_each(|made| made.replied = Some(tick));
     }
 }
@@ -158,17 +166,17 @@ mod tests {
         let (arrivals, run) = (Arrivals::default(), "run_a".parse().unwrap());
         let first = arrivals.arrive(&run);
         let second = arrivals.arrive(&run);
-        assert!(!first.is_second() && second.is_second());
-        first.answers(7);
-        assert!(!second.is_before(&asked(7, 0)));
-        assert!(second.is_before(&asked(12, 0)));
+        assert!(!first.is_concurrent() && second.is_concurrent());
+        first.record_answer(7);
+        assert!(!second.arrived_before(&asked(7, 0)));
+        assert!(second.arrived_before(&asked(12, 0)));
         drop(first);
-        assert!(second.is_before(&asked(12, 0)));
-        // Whoever has the reply to the first means what it says.
+        assert!(second.arrived_before(&asked(12, 0)));
+        // A command sent after the reply to the first refers to the new checkpoint.
         let third = arrivals.arrive(&run);
-        assert!(!third.is_before(&asked(12, 0)));
+        assert!(!third.arrived_before(&asked(12, 0)));
         drop((second, third));
-        assert!(arrivals.known().runs.is_empty());
+        assert!(arrivals.locked().runs.is_empty());
     }
 
     #[test]
@@ -176,17 +184,17 @@ mod tests {
         let (arrivals, run) = (Arrivals::default(), "run_a".parse().unwrap());
         let first = arrivals.arrive(&run);
         let second = arrivals.arrive(&run);
-        first.answers(7);
-        first.was_refused();
-        assert!(!second.is_before(&asked(12, 0)));
+        first.record_answer(7);
+        first.discard_answer();
+        assert!(!second.arrived_before(&asked(12, 0)));
     }
 
     #[test]
     fn the_journal_tells_what_other_processes_did_after_the_arrival() {
         let (arrivals, run) = (Arrivals::default(), "run_a".parse().unwrap());
         let one = arrivals.arrive(&run);
-        assert!(!one.is_before(&asked(7, one.at_ms)));
-        assert!(one.is_before(&asked(7, one.at_ms + 1)));
-        assert!(!one.is_before(&asked(7, one.at_ms + AHEAD_MS_MAX + 1)));
+        assert!(!one.arrived_before(&asked(7, one.at_ms)));
+        assert!(one.arrived_before(&asked(7, one.at_ms + 1)));
+        assert!(!one.arrived_before(&asked(7, one.at_ms + AHEAD_MS_MAX + 1)));
     }
 }

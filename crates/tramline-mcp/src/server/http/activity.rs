@@ -1,9 +1,10 @@
-//! What a connection does: whether it has a request under way, and since when it keeps us waiting.
+//! Activity of a connection: whether a request is running, and how long the client has kept us waiting.
 //!
-//! Kept in a few numbers that the socket and the requests write and a timer reads now and then, so
-//! that a request pays for no timer of its own.
+//! Stored in a few atomics that the socket and the requests write and one timer polls, so that a request needs
+//! no timer of its own.
 
 use super::HttpLimits;
+use super::limits::BODY_RATE_MIN;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,27 +15,33 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-/// What a moment is that has not come.
-const NEVER: u64 = u64::MAX;
+/// Marks a time that is not set.
+const UNSET_MS: u64 = u64::MAX;
 
-/// What a connection does. Moments are milliseconds since it was accepted.
-pub(super) struct Activity {
+/// Activity of a connection. Times are milliseconds since it was accepted.
+pub(super) struct ConnectionActivity {
     accepted: Instant,
-    /// Requests whose answer is not sent yet.
+    /// Requests whose response is not sent yet.
     requests: AtomicUsize,
-    /// Whether there was a request at all.
-    has_asked: AtomicBool,
-    /// Whether it speaks HTTP/2, which also sends while nothing is asked.
+    /// Whether it has made any request.
+    has_requested: AtomicBool,
+    /// Whether it uses HTTP/2, which also sends frames without requests.
     is_http2: AtomicBool,
-    /// When the last answer was sent.
+    /// Requests whose body has not arrived completely.
+    bodies: AtomicUsize,
+    /// When the first of these bodies began.
+    body_since: AtomicU64,
+    /// Bytes of these bodies that have arrived.
+    body_bytes: AtomicU64,
+    /// When the last response was sent.
     quiet_since: AtomicU64,
-    /// When the first byte came of a head that is not whole.
+    /// When the first byte of an incomplete request head arrived.
     head_since: AtomicU64,
-    /// Since when the client takes nothing of what it is sent.
+    /// Since when the client has not read what we send.
     blocked_since: AtomicU64,
 }
 
-impl Activity {
+impl ConnectionActivity {
     pub(super) fn new() -> Arc<Self> {
         Self::accepted_at(Instant::now())
     }
@@ -43,51 +50,77 @@ impl Activity {
         Arc::new(Self {
             accepted,
             requests: AtomicUsize::new(0),
-            has_asked: AtomicBool::new(false),
+            has_requested: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
+            bodies: AtomicUsize::new(0),
+            body_since: AtomicU64::new(0),
+            body_bytes: AtomicU64::new(0),
             quiet_since: AtomicU64::new(0),
-            head_since: AtomicU64::new(NEVER),
-            blocked_since: AtomicU64::new(NEVER),
+            head_since: AtomicU64::new(UNSET_MS),
+            blocked_since: AtomicU64::new(UNSET_MS),
         })
     }
 
-    /// Notes that a request has begun, until what is given back goes.
-    pub(super) fn begin(self: &Arc<Self>, is_http2: bool) -> Busy {
+    /// Records that a request is running until the returned value is dropped.
+    pub(super) fn begin_request(self: &Arc<Self>, is_http2: bool) -> RunningRequest {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        self.head_since.store(NEVER, Ordering::Relaxed);
+        self.head_since.store(UNSET_MS, Ordering::Relaxed);
         self.is_http2.store(is_http2, Ordering::Relaxed);
-        self.has_asked.store(true, Ordering::Relaxed);
-        Busy(Arc::clone(self))
+        self.has_requested.store(true, Ordering::Relaxed);
+        RunningRequest(Arc::clone(self))
     }
 
-    /// Since when it waits for a request, in an order in which those go first that never made one;
-    /// nothing while a request is under way.
-    pub(super) fn idle(&self) -> Option<(bool, Instant)> {
-        let has_asked = self.has_asked.load(Ordering::Relaxed);
+    /// Records that the body of a running request is arriving until the returned value is dropped.
+    pub(super) fn begin_body(self: &Arc<Self>) -> PendingBody {
+        if self.bodies.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.body_since.store(self.now(), Ordering::Relaxed);
+            self.body_bytes.store(0, Ordering::Relaxed);
+        }
+        PendingBody(Arc::clone(self))
+    }
+
+    /// Since when all running requests have only been waiting for their bodies; `None` if none does. Bytes count
+    /// as time at the minimum transfer rate, so sending one now and then gains nothing.
+    pub(super) fn stalled_since(&self) -> Option<Instant> {
+        let bodies = self.bodies.load(Ordering::Relaxed);
+        let is_stalled = bodies > 0 && bodies >= self.requests.load(Ordering::Relaxed);
+        is_stalled.then(|| {
+            let arrived = self.body_bytes.load(Ordering::Relaxed) / BODY_RATE_MIN;
+            self.moment(self.body_since.load(Ordering::Relaxed)) + Duration::from_secs(arrived)
+        })
+    }
+
+    /// Since when it has been idle, ordered so that connections without any request come first; `None` while a
+    /// request is running.
+    pub(super) fn idle_since(&self) -> Option<(bool, Instant)> {
+        let has_asked = self.has_requested.load(Ordering::Relaxed);
         let quiet = self.quiet_since.load(Ordering::Relaxed);
-        // An answer that waits for its client is not sent yet.
-        let is_sent = self.blocked_since.load(Ordering::Relaxed) == NEVER;
+        // A response that the client has not read is not sent yet.
+        let is_sent = self.blocked_since.load(Ordering::Relaxed) == UNSET_MS;
         let is_idle = self.requests.load(Ordering::Relaxed) == 0 && is_sent;
         is_idle.then(|| (has_asked, self.moment(quiet)))
     }
 
-    /// Until when it may go on like this.
+    /// Deadline of the connection in its current state.
     pub(super) fn deadline(&self, limits: &HttpLimits) -> Option<Instant> {
         let blocked = self.blocked_since.load(Ordering::Relaxed);
-        let blocked = (blocked != NEVER).then(|| self.moment(blocked) + limits.write);
-        blocked.into_iter().chain(self.next_request(limits)).min()
+        let blocked = (blocked != UNSET_MS).then(|| self.moment(blocked) + limits.write);
+        blocked
+            .into_iter()
+            .chain(self.request_deadline(limits))
+            .min()
     }
 
-    /// Until when the next request has to be there.
-    fn next_request(&self, limits: &HttpLimits) -> Option<Instant> {
+    /// Deadline for the next request.
+    fn request_deadline(&self, limits: &HttpLimits) -> Option<Instant> {
         if self.requests.load(Ordering::Relaxed) > 0 {
             return None;
         }
-        if !self.has_asked.load(Ordering::Relaxed) {
+        if !self.has_requested.load(Ordering::Relaxed) {
             return Some(self.accepted + limits.head);
         }
         let head = self.head_since.load(Ordering::Relaxed);
-        if head != NEVER && !self.is_http2.load(Ordering::Relaxed) {
+        if head != UNSET_MS && !self.is_http2.load(Ordering::Relaxed) {
             return Some(self.moment(head) + limits.head);
         }
         Some(self.moment(self.quiet_since.load(Ordering::Relaxed)) + limits.idle)
@@ -98,52 +131,68 @@ impl Activity {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.accepted.elapsed().as_millis()).unwrap_or(NEVER - 1)
+        u64::try_from(self.accepted.elapsed().as_millis()).unwrap_or(UNSET_MS - 1)
     }
 
     fn received(&self) {
         let waits = self.requests.load(Ordering::Relaxed) == 0;
         if waits {
-            self.begins(&self.head_since);
+            self.mark_start(&self.head_since);
         }
     }
 
-    /// Notes the moment at which something begins, unless it has begun already.
-    fn begins(&self, since: &AtomicU64) {
-        if since.load(Ordering::Relaxed) == NEVER {
+    /// Records the start of something, unless it has already started.
+    fn mark_start(&self, since: &AtomicU64) {
+        if since.load(Ordering::Relaxed) == UNSET_MS {
             since.store(self.now(), Ordering::Relaxed);
         }
     }
 
     fn sent(&self) {
-        if self.blocked_since.load(Ordering::Relaxed) != NEVER {
-            self.blocked_since.store(NEVER, Ordering::Relaxed);
+        if self.blocked_since.load(Ordering::Relaxed) != UNSET_MS {
+            self.blocked_since.store(UNSET_MS, Ordering::Relaxed);
         }
     }
 
     fn blocked(&self) {
-        self.begins(&self.blocked_since);
+        self.mark_start(&self.blocked_since);
     }
 }
 
-/// A request under way.
-pub(super) struct Busy(Arc<Activity>);
+/// A running request.
+pub(super) struct RunningRequest(Arc<ConnectionActivity>);
 
-impl Drop for Busy {
+impl Drop for RunningRequest {
     fn drop(&mut self) {
         self.0.quiet_since.store(self.0.now(), Ordering::Relaxed);
         self.0.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A socket whose activity is noted.
-pub(super) struct Watched {
-    stream: TcpStream,
-    activity: Arc<Activity>,
+/// A request body that has not arrived completely.
+pub(super) struct PendingBody(Arc<ConnectionActivity>);
+
+impl PendingBody {
+    /// Records that more of it has arrived.
+    pub(super) fn received(&self, bytes: u64) {
+        self.0.body_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
 }
 
-impl Watched {
-    pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Self {
+impl Drop for PendingBody {
+    fn drop(&mut self) {
+        self.0.bodies.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A socket whose activity is recorded.
+pub(super) struct TrackedStream {
+    stream: TcpStream,
+    activity: Arc<ConnectionActivity>,
+}
+
+impl TrackedStream {
+    pub(super) fn new(stream: TcpStream, activity: Arc<ConnectionActivity>) -> Self {
         Self { stream, activity }
     }
 
@@ -156,7 +205,7 @@ impl Watched {
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for TrackedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -171,7 +220,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for TrackedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -216,13 +265,13 @@ mod tests {
         }
     }
 
-    /// A connection that was accepted so many seconds ago.
-    fn accepted(seconds: u64) -> Arc<Activity> {
-        Activity::accepted_at(Instant::now() - Duration::from_secs(seconds))
+    /// A connection that was accepted this many seconds ago.
+    fn accepted(seconds: u64) -> Arc<ConnectionActivity> {
+        ConnectionActivity::accepted_at(Instant::now() - Duration::from_secs(seconds))
     }
 
-    /// Until when it may go on like this, in seconds since it was accepted.
-    fn due(activity: &Activity) -> Option<u64> {
+    /// Its deadline, in seconds since it was accepted.
+    fn due(activity: &ConnectionActivity) -> Option<u64> {
         let deadline = activity.deadline(&limits())?;
         Some((deadline - activity.accepted).as_secs())
     }
@@ -231,7 +280,7 @@ mod tests {
     fn the_first_request_has_to_come_soon() {
         let activity = accepted(4);
         assert_eq!(due(&activity), Some(10));
-        // A byte now and then buys nothing.
+        // Sending a byte now and then does not extend it.
         activity.received();
         assert_eq!(due(&activity), Some(10));
     }
@@ -239,29 +288,55 @@ mod tests {
     #[test]
     fn a_request_under_way_may_last() {
         let activity = accepted(1_000);
-        let busy = activity.begin(false);
-        assert_eq!((due(&activity), activity.idle()), (None, None));
+        let busy = activity.begin_request(false);
+        assert_eq!((due(&activity), activity.idle_since()), (None, None));
         drop(busy);
         assert_eq!(due(&activity), Some(1_075));
-        assert!(activity.idle().is_some());
+        assert!(activity.idle_since().is_some());
         activity.blocked();
-        assert_eq!(activity.idle(), None);
+        assert_eq!(activity.idle_since(), None);
+    }
+
+    #[test]
+    fn a_request_stalls_only_while_its_body_is_awaited() {
+        let activity = accepted(1_000);
+        let busy = activity.begin_request(false);
+        assert_eq!(activity.stalled_since(), None);
+        let body = activity.begin_body();
+        let since = || {
+            activity
+                .stalled_since()
+                .map(|since| (since - activity.accepted).as_secs())
+        };
+        assert_eq!(since(), Some(1_000));
+        // Single bytes do not extend it; data at the minimum rate does.
+        body.received(1);
+        assert_eq!(since(), Some(1_000));
+        body.received(3 * BODY_RATE_MIN);
+        assert_eq!(since(), Some(1_003));
+        // Another request of the connection is being answered.
+        let other = activity.begin_request(true);
+        assert_eq!(since(), None);
+        drop(other);
+        drop(body);
+        assert_eq!(since(), None);
+        drop(busy);
     }
 
     #[test]
     fn half_a_head_has_less_time_than_no_head() {
         let activity = accepted(1_000);
-        drop(activity.begin(false));
+        drop(activity.begin_request(false));
         activity.received();
         assert_eq!(due(&activity), Some(1_010));
-        drop(activity.begin(false));
+        drop(activity.begin_request(false));
         assert_eq!(due(&activity), Some(1_075));
     }
 
     #[test]
     fn what_is_not_taken_ends_a_request_under_way() {
         let activity = accepted(1_000);
-        let _busy = activity.begin(false);
+        let _busy = activity.begin_request(false);
         activity.blocked();
         assert_eq!(due(&activity), Some(1_030));
         activity.sent();
@@ -271,7 +346,7 @@ mod tests {
     #[test]
     fn http2_may_send_while_nothing_is_asked() {
         let activity = accepted(1_000);
-        drop(activity.begin(true));
+        drop(activity.begin_request(true));
         activity.received();
         assert_eq!(due(&activity), Some(1_075));
     }

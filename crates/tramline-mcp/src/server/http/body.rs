@@ -1,7 +1,7 @@
-//! Bodies with an end: requests that come too slowly are given up, streams end when the server stops.
+//! Bodies with time limits: slow request bodies are aborted, event streams end when the server stops.
 
 use super::HttpLimits;
-use super::activity::Busy;
+use super::activity::{ConnectionActivity, PendingBody, RunningRequest};
 use super::limits::BODY_RATE_MIN;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,31 +11,37 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
 use std::error::Error;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// A body did not come in time.
+/// A request body did not arrive in time.
 #[derive(Debug, thiserror::Error)]
-#[error("the body of the request did not come in time")]
-pub(super) struct TooSlow;
+#[error("the request body did not arrive in time")]
+pub(super) struct BodyTimeout;
 
 pin_project! {
-    /// A body that has to come in time. Its timer is set when it is first waited for.
+    /// A body with a deadline. Its timer starts when it is first polled.
     pub(super) struct TimedBody {
         inner: Incoming,
         begun: Instant,
         most: Duration,
         received: u64,
+        pending: Option<PendingBody>,
         #[pin]
         timer: Option<Sleep>,
     }
 }
 
 impl TimedBody {
-    /// The body of a request, which has begun now.
-    pub(super) fn of(inner: Incoming, limits: &HttpLimits) -> Body {
+    /// The body of a request that starts now.
+    pub(super) fn of(
+        inner: Incoming,
+        limits: &HttpLimits,
+        activity: &Arc<ConnectionActivity>,
+    ) -> Body {
         if inner.is_end_stream() {
             return Body::empty();
         }
@@ -44,13 +50,14 @@ impl TimedBody {
             begun: Instant::now(),
             most: limits.body,
             received: 0,
+            pending: Some(activity.begin_body()),
             timer: None,
         })
     }
 }
 
-/// Until when a body has to be there of which so much has come.
-fn due(begun: Instant, most: Duration, received: u64) -> Instant {
+/// Deadline of a body of which `received` bytes have arrived.
+fn deadline(begun: Instant, most: Duration, received: u64) -> Instant {
     begun + most + Duration::from_secs(received / BODY_RATE_MIN)
 }
 
@@ -64,14 +71,18 @@ impl HttpBody for TimedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
         let mut this = self.project();
         if let Poll::Ready(frame) = Pin::new(this.inner).poll_frame(cx) {
-            if let Some(Ok(frame)) = &frame
-                && let Some(data) = frame.data_ref()
-            {
-                *this.received += data.len() as u64;
+            match (&frame, &this.pending) {
+                (Some(Ok(frame)), Some(pending)) => {
+                    let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
+                    *this.received += bytes;
+                    pending.received(bytes);
+                }
+                // It is complete, or will never be.
+                (Some(Err(_)) | None, _) | (_, None) => *this.pending = None,
             }
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let due = due(*this.begun, *this.most, *this.received);
+        let due = deadline(*this.begun, *this.most, *this.received);
         if this.timer.is_none() {
             this.timer.set(Some(sleep_until(due)));
         }
@@ -80,9 +91,9 @@ impl HttpBody for TimedBody {
         };
         ready!(timer.as_mut().poll(cx));
         if Instant::now() >= due {
-            return Poll::Ready(Some(Err(TooSlow.into())));
+            return Poll::Ready(Some(Err(BodyTimeout.into())));
         }
-        // More has come since the timer was set.
+        // More data has arrived since the timer was set.
         timer.as_mut().reset(due);
         ready!(timer.poll(cx));
         cx.waker().wake_by_ref();
@@ -98,8 +109,8 @@ impl HttpBody for TimedBody {
     }
 }
 
-/// The whole body of a request, or what to answer to one that is too large, too slow or broken off.
-pub(super) async fn whole(body: Body, bytes_max: usize) -> Result<Bytes, Box<Response>> {
+/// Reads a whole request body, or returns the response for one that is too large, too slow or incomplete.
+pub(super) async fn read_body(body: Body, bytes_max: usize) -> Result<Bytes, Box<Response>> {
     let announced = body.size_hint().lower();
     if usize::try_from(announced).is_ok_and(|announced| announced > bytes_max) {
         return Err(Box::new(too_large(bytes_max)));
@@ -111,33 +122,34 @@ pub(super) async fn whole(body: Body, bytes_max: usize) -> Result<Bytes, Box<Res
             if now.is::<LengthLimitError>() {
                 return Box::new(too_large(bytes_max));
             }
-            if now.is::<TooSlow>() {
-                let says = TooSlow.to_string();
+            if now.is::<BodyTimeout>() {
+                let says = BodyTimeout.to_string();
                 return Box::new((StatusCode::REQUEST_TIMEOUT, says).into_response());
             }
             cause = now.source();
         }
-        let says = "the request ends before its end";
+        let says = "incomplete request body";
         Box::new((StatusCode::BAD_REQUEST, says).into_response())
     })
 }
 
 fn too_large(bytes_max: usize) -> Response {
-    let says = format!("a request has at most {bytes_max} bytes");
+    let says = format!("the request exceeds the limit of {bytes_max} bytes");
     (StatusCode::PAYLOAD_TOO_LARGE, says).into_response()
 }
 
-/// The body of an answer: its request lasts as long, and a stream of events ends when the server stops.
-pub(super) struct AnswerBody {
+/// A response body. Its request counts as running until it is sent, and an event stream ends when the server
+/// stops.
+pub(super) struct ResponseBody {
     inner: Body,
     stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    _busy: Busy,
+    _busy: RunningRequest,
 }
 
-impl AnswerBody {
+impl ResponseBody {
     pub(super) fn of(
         response: Response,
-        busy: Busy,
+        busy: RunningRequest,
         stop: &CancellationToken,
     ) -> hyper::Response<Self> {
         let endless = is_stream(response.headers());
@@ -155,7 +167,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-impl HttpBody for AnswerBody {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -1,10 +1,9 @@
-//! Connections: a cap on their number, time limits for each, and an end for all soon after the server
-//! stops.
+//! Connection handling: a limit on their number, time limits for each, and a prompt end when the server stops.
 
 use super::HttpLimits;
-use super::activity::{Activity, Watched};
-use super::body::{AnswerBody, TimedBody};
-use super::front::Front;
+use super::activity::{ConnectionActivity, TrackedStream};
+use super::body::{ResponseBody, TimedBody};
+use super::dispatch::Dispatch;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper::{Request, Response, Version};
@@ -21,28 +20,32 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// After a failure to accept, such as for want of descriptors, it is tried again so much later.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// Delay before accepting again after a failure, such as running out of file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// While there is no room, it is looked so often for a connection that can go.
-const LOOK_FOR_ROOM: Duration = Duration::from_millis(50);
+/// How often to look for an unused connection to close while the limit is reached.
+const SLOT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A connection is looked at so often in the time that it has: so late is it closed at most.
-const LOOKS: u32 = 4;
+/// How long a request body may keep us waiting while other clients find no room. A client that sends at the minimum
+/// transfer rate never does.
+const STALLED_MIN: Duration = Duration::from_secs(1);
 
-/// Requests of one HTTP/2 connection at the same time.
+/// How many times a connection is checked within its shortest time limit, which bounds how late it is closed.
+const CHECKS_PER_LIMIT: u32 = 4;
+
+/// Maximum number of concurrent requests on one HTTP/2 connection.
 const STREAMS_MAX: u32 = 128;
 
-/// Answers on every connection to a listener.
-pub(super) struct Connections {
-    pub(super) front: Front,
+/// Serves all connections of a listener.
+pub(super) struct HttpConnections {
+    pub(super) dispatch: Dispatch,
     pub(super) limits: HttpLimits,
-    /// The server stops: requests under way may end.
+    /// The server is stopping; running requests may finish.
     pub(super) stop: CancellationToken,
     room: Arc<Semaphore>,
     open: Mutex<OpenConnections>,
     tasks: TaskTracker,
-    /// The time for requests under way is over.
+    /// The time for running requests is over.
     drop: CancellationToken,
 }
 
@@ -53,16 +56,16 @@ struct OpenConnections {
 }
 
 struct OpenConnection {
-    activity: Arc<Activity>,
-    /// Tells it to make room.
-    leave: Arc<Notify>,
+    activity: Arc<ConnectionActivity>,
+    /// Asks it to close.
+    close: Arc<Notify>,
 }
 
-impl Connections {
-    pub(super) fn new(front: Front, limits: HttpLimits, stop: CancellationToken) -> Arc<Self> {
+impl HttpConnections {
+    pub(super) fn new(front: Dispatch, limits: HttpLimits, stop: CancellationToken) -> Arc<Self> {
         Arc::new(Self {
             room: Arc::new(Semaphore::new(limits.connections)),
-            front,
+            dispatch: front,
             limits,
             stop,
             open: Mutex::default(),
@@ -71,17 +74,17 @@ impl Connections {
         })
     }
 
-    /// Answers until the server stops, and then as long as requests under way may take.
+    /// Serves until the server stops, then waits a limited time for running requests.
     pub(super) async fn serve(self: Arc<Self>, listener: TcpListener) {
-        while let Some(stream) = self.accepted(&listener).await {
-            let Some(permit) = self.make_room().await else {
+        while let Some(stream) = self.accept(&listener).await {
+            let Some(permit) = self.acquire_slot().await else {
                 break;
             };
-            // An answer is several small writes; without this the last waits for the first's receipt.
+            // A response is several small writes; without this, Nagle's algorithm delays the last one.
             let _ = stream.set_nodelay(true);
             let serving = Arc::clone(&self);
             self.tasks
-                .spawn(async move { serving.attend(stream, permit).await });
+                .spawn(async move { serving.serve_connection(stream, permit).await });
         }
         drop(listener);
         self.tasks.close();
@@ -94,8 +97,8 @@ impl Connections {
         }
     }
 
-    /// The next connection; nothing when the server stops.
-    async fn accepted(&self, listener: &TcpListener) -> Option<TcpStream> {
+    /// The next connection; `None` when the server stops.
+    async fn accept(&self, listener: &TcpListener) -> Option<TcpStream> {
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -104,48 +107,54 @@ impl Connections {
             match accepted {
                 Ok((stream, _)) => return Some(stream),
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    self.dismiss_idle();
-                    tokio::time::sleep(ACCEPT_AGAIN).await;
+                    tracing::warn!(%error, "cannot accept a connection");
+                    self.close_unused();
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
             }
         }
     }
 
-    /// Room for one more connection, if need be that of one without a request.
-    async fn make_room(&self) -> Option<OwnedSemaphorePermit> {
+    /// Waits for room for one more connection, closing an unused one if needed.
+    async fn acquire_slot(&self) -> Option<OwnedSemaphorePermit> {
         loop {
             if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
                 return Some(permit);
             }
-            self.dismiss_idle();
+            self.close_unused();
             tokio::select! {
                 permit = Arc::clone(&self.room).acquire_owned() => return permit.ok(),
-                () = tokio::time::sleep(LOOK_FOR_ROOM) => {}
+                () = tokio::time::sleep(SLOT_POLL_INTERVAL) => {}
                 () = self.stop.cancelled() => return None,
             }
         }
     }
 
-    /// Ends one connection without a request: first those that never made one, then the longest idle.
-    fn dismiss_idle(&self) {
+    /// Closes one connection that is not used: first those that never made a request, then the longest idle,
+    /// then the one that has kept us waiting for a request body the longest.
+    fn close_unused(&self) {
         let open = self.open();
-        let idle = open
-            .all
-            .values()
-            .filter_map(|one| Some((one.activity.idle()?, one)));
-        if let Some((_, longest)) = idle.min_by_key(|(idle, _)| *idle) {
-            longest.leave.notify_one();
+        let all = || open.all.values();
+        let idle = all()
+            .filter_map(|one| Some((one.activity.idle_since()?, one)))
+            .min_by_key(|(idle, _)| *idle);
+        let stalled = all()
+            .filter_map(|one| Some((one.activity.stalled_since()?, one)))
+            .min_by_key(|(since, _)| *since)
+            .filter(|(since, _)| since.elapsed() >= STALLED_MIN);
+        let unused = idle.map(|(_, one)| one);
+        if let Some(one) = unused.or_else(|| stalled.map(|(_, one)| one)) {
+            one.close.notify_one();
         }
     }
 
-    async fn attend(&self, stream: TcpStream, _room: OwnedSemaphorePermit) {
-        let activity = Activity::new();
+    async fn serve_connection(&self, stream: TcpStream, _room: OwnedSemaphorePermit) {
+        let activity = ConnectionActivity::new();
         let leave = Arc::new(Notify::new());
-        let id = self.entered(&activity, &leave);
-        let io = TokioIo::new(Watched::new(stream, Arc::clone(&activity)));
-        let answering = Answering {
-            front: self.front.clone(),
+        let id = self.register(&activity, &leave);
+        let io = TokioIo::new(TrackedStream::new(stream, Arc::clone(&activity)));
+        let answering = RequestService {
+            front: self.dispatch.clone(),
             limits: self.limits.clone(),
             activity: Arc::clone(&activity),
             stop: self.stop.clone(),
@@ -153,7 +162,7 @@ impl Connections {
         let mut builder = Builder::new(TokioExecutor::new());
         builder.http2().max_concurrent_streams(STREAMS_MAX);
         let mut connection = pin!(builder.serve_connection(io, answering));
-        let mut overdue = pin!(self.overdue(&activity));
+        let mut overdue = pin!(self.wait_overdue(&activity));
         let mut stop = pin!(self.stop.cancelled());
         let mut is_stopping = false;
         loop {
@@ -161,8 +170,8 @@ impl Connections {
                 biased;
                 _ = connection.as_mut() => break,
                 () = stop.as_mut(), if !is_stopping => {
-                    // Half a head is no request, so there is nothing to answer.
-                    if activity.idle().is_some() {
+                    // An incomplete head is not a request, so there is nothing to answer.
+                    if activity.idle_since().is_some() {
                         break;
                     }
                     is_stopping = true;
@@ -176,8 +185,8 @@ impl Connections {
         self.open().all.remove(&id);
     }
 
-    /// Waits until a connection has taken longer than it may for what it does.
-    async fn overdue(&self, activity: &Activity) {
+    /// Waits until a connection has exceeded its time limit.
+    async fn wait_overdue(&self, activity: &ConnectionActivity) {
         let limits = &self.limits;
         let shortest = limits.head.min(limits.idle).min(limits.write);
         loop {
@@ -186,19 +195,19 @@ impl Connections {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return;
             }
-            // What it does may change meanwhile, and with it how long it has.
-            let look = now + shortest / LOOKS;
+            // Its state may change in the meantime, and with it the deadline.
+            let look = now + shortest / CHECKS_PER_LIMIT;
             tokio::time::sleep_until(deadline.map_or(look, |at| at.min(look))).await;
         }
     }
 
-    fn entered(&self, activity: &Arc<Activity>, leave: &Arc<Notify>) -> u64 {
+    fn register(&self, activity: &Arc<ConnectionActivity>, leave: &Arc<Notify>) -> u64 {
         let mut open = self.open();
         let id = open.next;
         open.next += 1;
         let one = OpenConnection {
             activity: Arc::clone(activity),
-            leave: Arc::clone(leave),
+            close: Arc::clone(leave),
         };
         open.all.insert(id, one);
         id
@@ -209,29 +218,31 @@ impl Connections {
     }
 }
 
-/// Answers the requests of one connection.
-struct Answering {
-    front: Front,
+/// Serves the requests of one connection.
+struct RequestService {
+    front: Dispatch,
     limits: HttpLimits,
-    activity: Arc<Activity>,
+    activity: Arc<ConnectionActivity>,
     stop: CancellationToken,
 }
 
-type Answered = Result<Response<AnswerBody>, Infallible>;
+type ServiceResult = Result<Response<ResponseBody>, Infallible>;
 
-impl Service<Request<Incoming>> for Answering {
-    type Response = Response<AnswerBody>;
+impl Service<Request<Incoming>> for RequestService {
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Answered> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = ServiceResult> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let busy = self.activity.begin(request.version() == Version::HTTP_2);
-        let request = request.map(|body| TimedBody::of(body, &self.limits));
+        let busy = self
+            .activity
+            .begin_request(request.version() == Version::HTTP_2);
+        let request = request.map(|body| TimedBody::of(body, &self.limits, &self.activity));
         let front = self.front.clone();
         let stop = self.stop.clone();
         Box::pin(async move {
-            let response = front.answer(request).await;
-            Ok(AnswerBody::of(response, busy, &stop))
+            let response = front.handle(request).await;
+            Ok(ResponseBody::of(response, busy, &stop))
         })
     }
 }

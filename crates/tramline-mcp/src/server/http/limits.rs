@@ -1,60 +1,60 @@
-//! How much clients may hold, and for how long.
+//! Limits on HTTP clients: sizes, counts and times.
 
 use std::time::Duration;
 
-/// So long may a client take for the head of a request: a slow line needs a second.
+/// Time limit for the head of a request: a slow connection needs a second.
 const HEAD_MAX: Duration = Duration::from_secs(10);
 
-/// So long may a body take, and a second more for every [`BODY_RATE_MIN`] bytes that have come.
+/// Time limit for a request body, plus one second for every [`BODY_RATE_MIN`] bytes received.
 const BODY_MAX: Duration = Duration::from_secs(30);
 
-/// The slowest line on which a large body is waited for, in bytes a second.
+/// Minimum transfer rate of a large body, in bytes per second.
 pub(super) const BODY_RATE_MIN: u64 = 64 << 10;
 
-/// A connection without a request is closed after so long: longer than clients pause between calls,
-/// short enough that forgotten ones go.
+/// Idle timeout of a connection: longer than clients pause between calls, short enough to remove abandoned
+/// ones.
 const IDLE_MAX: Duration = Duration::from_secs(75);
 
-/// A client that takes nothing of its answer for so long is given up.
+/// How long a client may stop reading its response before it is disconnected.
 const WRITE_MAX: Duration = Duration::from_secs(30);
 
-/// Requests under way get so long when the server stops: calls are answered at once then, so this is
-/// for what clients are slow to send or to take.
+/// How long running requests may take after the server stops. Calls are answered at once then, so this is for
+/// clients that send or read slowly.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
 
-/// Connections that are open at the same time: one stream for each session and as many for calls.
+/// Maximum number of open connections: one stream per session and as many for calls.
 const CONNECTIONS_MAX: usize = 2_048;
 
-/// Sessions of older clients that are open at the same time; each holds some 60 kB.
+/// Maximum number of open sessions (older protocol versions); each takes about 60 kB.
 const SESSIONS_MAX: usize = 1_024;
 
-/// Sessions that one caller has open at the same time.
+/// Maximum number of open sessions per caller.
 const SESSIONS_PER_CALLER_MAX: usize = 64;
 
-/// A session of an older client ends after so long without a message, even while a call lasts:
-/// longer than people take to answer, short enough that forgotten ones go.
+/// Idle timeout of a session, even while a call runs: longer than people take to answer, short enough to remove
+/// abandoned ones.
 const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much clients may hold, and for how long.
+/// Limits on HTTP clients.
 #[derive(Clone, Debug)]
 pub struct HttpLimits {
-    /// How long the head of a request may take.
+    /// Time limit for the head of a request.
     pub head: Duration,
-    /// How long a body may take on a line that is not slow.
+    /// Time limit for a request body at the minimum transfer rate.
     pub body: Duration,
-    /// How long a connection without a request stays open.
+    /// Idle timeout of a connection.
     pub idle: Duration,
-    /// How long a client may take nothing of its answer.
+    /// How long a client may stop reading its response.
     pub write: Duration,
-    /// How long requests under way get when the server stops.
+    /// How long running requests may take after the server stops.
     pub drain: Duration,
-    /// How many connections are open at the same time.
+    /// Maximum number of open connections.
     pub connections: usize,
-    /// How many sessions of older clients are open at the same time.
+    /// Maximum number of open sessions.
     pub sessions: usize,
-    /// How many of them one caller has.
+    /// Maximum number of open sessions per caller.
     pub sessions_per_caller: usize,
-    /// How long a session lasts without a message.
+    /// Idle timeout of a session.
     pub session_idle: Duration,
 }
 
@@ -74,14 +74,14 @@ impl Default for HttpLimits {
     }
 }
 
-/// How many connections may be open where the process has so many descriptors: a quarter is left for
-/// files and downstream servers.
+/// Maximum number of connections for a process with this many file descriptors: a quarter is reserved for files
+/// and downstream servers.
 fn connections_max(descriptors: Option<u64>) -> usize {
     let most = descriptors.map_or(u64::MAX, |all| all - all / 4);
     usize::try_from(most).map_or(CONNECTIONS_MAX, |most| most.clamp(1, CONNECTIONS_MAX))
 }
 
-/// How many files and connections the process may have open, where the system tells.
+/// The process's file descriptor limit, if known.
 fn descriptors() -> Option<u64> {
     #[cfg(unix)]
     {

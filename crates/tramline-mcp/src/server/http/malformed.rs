@@ -1,16 +1,16 @@
-//! What is answered to a message that cannot be read, as JSON-RPC says it.
+//! JSON-RPC error responses for messages that cannot be read.
 
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-/// Not JSON at all.
+/// The body is not JSON.
 const PARSE_ERROR: i32 = -32700;
-/// JSON, but no message of the protocol.
+/// The body is JSON, but not a valid message.
 const INVALID_REQUEST: i32 = -32600;
 
-/// The answer to a body that is no message.
-pub(super) fn answer(body: &[u8]) -> Response {
+/// The response to a body that is not a message.
+pub(super) fn error_response(body: &[u8]) -> Response {
     let (code, message, id) = match serde_json::from_slice::<Value>(body) {
         Err(error) => (
             PARSE_ERROR,
@@ -19,7 +19,7 @@ pub(super) fn answer(body: &[u8]) -> Response {
         ),
         Ok(read) => {
             let says =
-                "the body is not one message of JSON-RPC 2.0 as MCP has it; batches are not taken";
+                "the body is not a single JSON-RPC 2.0 message of MCP; batches are not supported";
             let id = read.get("id").filter(|id| id.is_string() || id.is_i64());
             (
                 INVALID_REQUEST,
@@ -30,7 +30,7 @@ pub(super) fn answer(body: &[u8]) -> Response {
     };
     let error = json!({"code": code, "message": message});
     let told = json!({"jsonrpc": "2.0", "id": id, "error": error});
-    super::json(StatusCode::BAD_REQUEST, &told)
+    super::json_response(StatusCode::BAD_REQUEST, &told)
 }
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     async fn told(body: &str) -> (StatusCode, Value) {
-        let response = answer(body.as_bytes());
+        let response = error_response(body.as_bytes());
         let status = response.status();
         let body = axum::body::to_bytes(response.into_body(), 1 << 16)
             .await

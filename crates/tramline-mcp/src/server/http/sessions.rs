@@ -1,5 +1,5 @@
-//! Sessions of older clients: so many in all, so many for a caller, and each for the caller that
-//! opened it alone.
+//! Sessions of older protocol versions: limited in total and per caller, and usable only by the caller that
+//! opened them.
 
 use super::super::caller::Caller;
 use super::HttpLimits;
@@ -13,28 +13,29 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 tokio::task_local! {
-    /// Who makes the request that the library handles: it opens sessions without saying for whom.
+    /// The caller of the request that the library is handling, because the library opens sessions without
+    /// knowing the caller.
     static CALLER: Caller;
 }
 
-/// Has the library handle a request of this caller.
-pub(super) async fn for_caller<F: Future>(caller: Caller, handled: F) -> F::Output {
+/// Lets the library handle a request of this caller.
+pub(super) async fn with_caller<F: Future>(caller: Caller, handled: F) -> F::Output {
     CALLER.scope(caller, handled).await
 }
 
-/// The library's sessions, with bounds.
-pub(super) struct Sessions {
+/// The library's sessions, with limits.
+pub(super) struct HttpSessions {
     library: Arc<LocalSessionManager>,
-    register: Mutex<Register>,
+    register: Mutex<SessionRegister>,
 }
 
-impl Sessions {
+impl HttpSessions {
     pub(super) fn new(limits: &HttpLimits) -> Self {
         let mut library = LocalSessionManager::default();
         library.session_config.keep_alive = Some(limits.session_idle);
         Self {
             library: Arc::new(library),
-            register: Mutex::new(Register {
+            register: Mutex::new(SessionRegister {
                 open: HashMap::new(),
                 uses: 0,
                 most: limits.sessions,
@@ -43,29 +44,29 @@ impl Sessions {
         }
     }
 
-    /// Whose session it is, seen by a caller that uses it now.
-    pub(super) fn used_by(&self, id: &str, caller: &Caller) -> Holder {
-        self.register().used_by(id, caller)
+    /// Who holds a session, from the view of a caller that uses it now.
+    pub(super) fn holder_of(&self, id: &str, caller: &Caller) -> SessionHolder {
+        self.register().holder_of(id, caller)
     }
 
-    fn register(&self) -> MutexGuard<'_, Register> {
+    fn register(&self) -> MutexGuard<'_, SessionRegister> {
         self.register.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-type Fault = <LocalSessionManager as SessionManager>::Error;
+type SessionFault = <LocalSessionManager as SessionManager>::Error;
 
-impl SessionManager for Sessions {
-    type Error = Fault;
+impl SessionManager for HttpSessions {
+    type Error = SessionFault;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Fault> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionFault> {
         let caller = CALLER.try_with(Clone::clone).unwrap_or_default();
         let (id, transport) = self.library.create_session().await?;
-        let surplus = self.register().opened(id.clone(), caller);
+        let surplus = self.register().register(id.clone(), caller);
         for id in surplus {
             let library = Arc::clone(&self.library);
-            // Apart: the caller may leave before the old session has ended.
+            // Spawned: the caller may disconnect before the old session has ended.
             tokio::spawn(async move { library.close_session(&id).await });
         }
         Ok((id, transport))
@@ -75,19 +76,19 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Fault> {
+    ) -> Result<ServerJsonRpcMessage, SessionFault> {
         self.library.initialize_session(id, message).await
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Fault> {
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionFault> {
         let caller = CALLER.try_with(Clone::clone).unwrap_or_default();
-        match self.used_by(id, &caller) {
-            Holder::Caller => self.library.has_session(id).await,
-            Holder::Another | Holder::Unknown => Ok(false),
+        match self.holder_of(id, &caller) {
+            SessionHolder::Caller => self.library.has_session(id).await,
+            SessionHolder::Another | SessionHolder::Unknown => Ok(false),
         }
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), Fault> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionFault> {
         self.register().open.remove(id);
         self.library.close_session(id).await
     }
@@ -96,7 +97,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Fault> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFault> {
         self.library.create_stream(id, message).await
     }
 
@@ -104,14 +105,14 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SessionFault> {
         self.library.accept_message(id, message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Fault> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFault> {
         self.library.create_standalone_stream(id).await
     }
 
@@ -119,26 +120,26 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Fault> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFault> {
         self.library.resume(id, last_event_id).await
     }
 }
 
-/// Who opened a session.
+/// Who holds a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holder {
-    /// The caller that asks.
+pub(super) enum SessionHolder {
+    /// The requesting caller.
     Caller,
     /// Another caller.
     Another,
-    /// There is no such session.
+    /// The session does not exist.
     Unknown,
 }
 
-/// Which sessions are open, by whom, and which was used last.
-struct Register {
+/// The open sessions with their callers and last use.
+struct SessionRegister {
     open: HashMap<SessionId, OpenSession>,
-    /// Counts uses: what was used longest ago has the smallest number.
+    /// Counts uses; the least recently used session has the smallest number.
     uses: u64,
     most: usize,
     most_per_caller: usize,
@@ -149,9 +150,9 @@ struct OpenSession {
     last_use: u64,
 }
 
-impl Register {
-    /// Notes a new session, and gives those that have to go for it: the longest idle ones.
-    fn opened(&mut self, id: SessionId, caller: Caller) -> Vec<SessionId> {
+impl SessionRegister {
+    /// Records a new session, and returns the sessions to close for it: the longest idle ones.
+    fn register(&mut self, id: SessionId, caller: Caller) -> Vec<SessionId> {
         let mut surplus = Vec::new();
         let own = |open: &OpenSession| open.caller == caller;
         while self.open.values().filter(|open| own(open)).count() >= self.most_per_caller
@@ -178,16 +179,16 @@ impl Register {
         Some(id)
     }
 
-    fn used_by(&mut self, id: &str, caller: &Caller) -> Holder {
+    fn holder_of(&mut self, id: &str, caller: &Caller) -> SessionHolder {
         let Some(open) = self.open.get_mut(id) else {
-            return Holder::Unknown;
+            return SessionHolder::Unknown;
         };
         if open.caller != *caller {
-            return Holder::Another;
+            return SessionHolder::Another;
         }
         self.uses += 1;
         open.last_use = self.uses;
-        Holder::Caller
+        SessionHolder::Caller
     }
 }
 
@@ -202,8 +203,8 @@ mod tests {
         }
     }
 
-    fn register(most: usize, most_per_caller: usize) -> Register {
-        Register {
+    fn register(most: usize, most_per_caller: usize) -> SessionRegister {
+        SessionRegister {
             open: HashMap::new(),
             uses: 0,
             most,
@@ -215,24 +216,33 @@ mod tests {
     fn the_longest_idle_session_goes_for_a_new_one() {
         let mut register = register(3, 2);
         let (ann, bob) = (caller("ann"), caller("bob"));
-        assert!(register.opened("a1".into(), ann.clone()).is_empty());
-        assert!(register.opened("a2".into(), ann.clone()).is_empty());
-        assert_eq!(register.used_by("a1", &ann), Holder::Caller);
-        // Her own go first.
-        assert_eq!(register.opened("a3".into(), ann.clone()), ["a2".into()]);
-        assert!(register.opened("b1".into(), bob.clone()).is_empty());
-        // Then anybody's.
-        assert_eq!(register.opened("c1".into(), caller("cid")), ["a1".into()]);
-        assert_eq!(register.used_by("a1", &ann), Holder::Unknown);
-        assert_eq!(register.used_by("b1", &bob), Holder::Caller);
+        assert!(register.register("a1".into(), ann.clone()).is_empty());
+        assert!(register.register("a2".into(), ann.clone()).is_empty());
+        assert_eq!(register.holder_of("a1", &ann), SessionHolder::Caller);
+        // The caller's own sessions are closed first.
+        assert_eq!(register.register("a3".into(), ann.clone()), ["a2".into()]);
+        assert!(register.register("b1".into(), bob.clone()).is_empty());
+        // Then those of any caller.
+        assert_eq!(register.register("c1".into(), caller("cid")), ["a1".into()]);
+        assert_eq!(register.holder_of("a1", &ann), SessionHolder::Unknown);
+        assert_eq!(register.holder_of("b1", &bob), SessionHolder::Caller);
     }
 
     #[test]
     fn a_session_is_its_callers_alone() {
         let mut register = register(9, 9);
-        register.opened("a1".into(), caller("ann"));
-        assert_eq!(register.used_by("a1", &caller("bob")), Holder::Another);
-        assert_eq!(register.used_by("a1", &Caller::default()), Holder::Another);
-        assert_eq!(register.used_by("a1", &caller("ann")), Holder::Caller);
+        register.register("a1".into(), caller("ann"));
+        assert_eq!(
+            register.holder_of("a1", &caller("bob")),
+            SessionHolder::Another
+        );
+        assert_eq!(
+            register.holder_of("a1", &Caller::default()),
+            SessionHolder::Another
+        );
+        assert_eq!(
+            register.holder_of("a1", &caller("ann")),
+            SessionHolder::Caller
+        );
     }
 }

@@ -1,85 +1,91 @@
-//! `workflow_discover` and `registry_discover`: what fits a wish best, how sure that is, and why.
+//! `workflow_discover` and `registry_discover`: the best matches for a query, with confidence and reasons.
 
-use super::describe::{interface, silent, used};
-use super::{Wrong, caller_key, fault, made, success, text};
-use crate::server::toolset::Means;
+use super::describe::{add_interface, add_unreachable, add_usage};
+use super::{LibraryReplyError, caller_key, reply_or_error, store_error, success, text_argument};
+use crate::server::toolset::CallContext;
 use rmcp::model::CallToolResult;
 use tramline_core::{Map, Str, Value};
-use tramline_engine::registry::Hit;
+use tramline_engine::registry::ToolHit;
 
-/// So many workflows are shown.
+/// Maximum number of workflows returned.
 const WORKFLOWS_SHOWN: usize = 5;
-/// So many nodes are shown: with their whole interfaces they fill an agent's memory.
+/// Maximum number of nodes returned: their full interfaces fill an agent's context.
 const NODES_SHOWN: usize = 8;
 
-pub(super) async fn workflows(means: Means, arguments: Value) -> CallToolResult {
-    made(of_workflows(&means, &arguments).await)
+pub(super) async fn workflow_discover(means: CallContext, arguments: Value) -> CallToolResult {
+    reply_or_error(discover_workflows(&means, &arguments).await)
 }
 
-pub(super) async fn nodes(means: Means, arguments: Value) -> CallToolResult {
-    made(of_nodes(&means, &arguments).await)
+pub(super) async fn registry_discover(means: CallContext, arguments: Value) -> CallToolResult {
+    reply_or_error(discover_nodes(&means, &arguments).await)
 }
 
-async fn of_workflows(means: &Means, arguments: &Value) -> Result<CallToolResult, Wrong> {
-    let query = wanted(text(arguments, "query"))?;
+async fn discover_workflows(
+    means: &CallContext,
+    arguments: &Value,
+) -> Result<CallToolResult, LibraryReplyError> {
+    let query = required_query(text_argument(arguments, "query"))?;
     let registry = means.engine.registry();
     let hits = registry.search_workflows(query, WORKFLOWS_SHOWN).await;
-    let hits = hits.map_err(|error| fault(&error))?;
-    wished(means, query, &hits);
+    let hits = hits.map_err(|error| store_error(&error))?;
+    remember_search(means, query, &hits);
     let matches = hits.iter().map(|hit| {
         let mut told = Map::new();
         told.insert("name", hit.tool.name.tool.clone().into());
-        judged(&mut told, hit);
-        interface(&mut told, &hit.tool);
-        used(&mut told, means, &hit.tool.name);
+        add_confidence(&mut told, hit);
+        add_interface(&mut told, &hit.tool);
+        add_usage(&mut told, means, &hit.tool.name);
         told.into()
     });
     let mut data = Map::new();
     data.insert("matches", Value::array(matches));
     if hits.is_empty() {
-        data.insert("hint", "none fits: build one with registry_discover".into());
+        data.insert("hint", "no match: build one with registry_discover".into());
     }
     Ok(success(data.into(), None))
 }
 
-async fn of_nodes(means: &Means, arguments: &Value) -> Result<CallToolResult, Wrong> {
-    let task = wanted(text(arguments, "task"))?;
+async fn discover_nodes(
+    means: &CallContext,
+    arguments: &Value,
+) -> Result<CallToolResult, LibraryReplyError> {
+    let task = required_query(text_argument(arguments, "task"))?;
     let registry = means.engine.registry();
     let found = registry.search(task, NODES_SHOWN).await;
-    let (list, hits) = found.map_err(|error| fault(&error))?;
-    wished(means, task, &hits);
+    let (list, hits) = found.map_err(|error| store_error(&error))?;
+    remember_search(means, task, &hits);
     let nodes = hits.iter().map(|hit| {
         let mut told = Map::new();
         told.insert("node_type", hit.tool.name.to_string().into());
-        judged(&mut told, hit);
-        interface(&mut told, &hit.tool);
+        add_confidence(&mut told, hit);
+        add_interface(&mut told, &hit.tool);
         told.into()
     });
     let mut data = Map::new();
     data.insert("nodes", Value::array(nodes));
     data.insert("searched", list.tools.len().into());
-    silent(&mut data, &list);
+    add_unreachable(&mut data, &list);
     Ok(success(data.into(), None))
 }
 
-fn wanted(words: &str) -> Result<&str, Wrong> {
+fn required_query(words: &str) -> Result<&str, LibraryReplyError> {
     match words.trim() {
-        "" => Err(Wrong::new("validation", "nothing is asked for")
-            .suggesting("say in a sentence what is to be done")),
+        "" => Err(LibraryReplyError::new("validation", "the query is empty")
+            .suggesting("describe the task in a sentence")),
         words => Ok(words),
     }
 }
 
-fn judged(told: &mut Map, hit: &Hit) {
+fn add_confidence(told: &mut Map, hit: &ToolHit) {
     let percent = (hit.confidence * 1_000.0).round() / 1_000.0;
     told.insert("confidence", percent.into());
     let reasons = hit.reasons.iter().map(|reason| reason.as_str().into());
     told.insert("reasons", Value::array(reasons));
 }
 
-/// Remembers what was looked for until some of what was found is used.
-fn wished(means: &Means, words: &str, hits: &[Hit]) {
+/// Remembers the search until one of its results is used.
+fn remember_search(means: &CallContext, words: &str, hits: &[ToolHit]) {
     let found = hits.iter().map(|hit| Str::from(hit.tool.name.to_string()));
-    let uses = means.engine.registry().uses();
-    uses.wished(&caller_key(means), words, found);
+    let uses = means.engine.registry().usage();
+    uses.record_search(&caller_key(means), words, found);
 }

@@ -1,91 +1,106 @@
-//! One run for a caller who waits for it, and what came of it in the shape of this toolset.
+//! Runs a workflow for a waiting caller, and returns its result in the shape of this toolset.
 
-use super::Wrong;
-use super::fields;
-use crate::server::toolset::Means;
+use super::argument_help;
+use super::{LibraryReplyError, store_error};
+use crate::server::toolset::CallContext;
 use std::sync::Arc;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::{Outcome, Pause};
 use tramline_core::workflow::Action;
-use tramline_core::{Map, Value, question, trace};
-use tramline_engine::{Ended, Fault, Handle, Start};
+use tramline_core::{Map, Value, trace};
+use tramline_engine::{DriveOutcome, Fault, RunHandle, RunStart};
 
-/// What a run came to.
-pub(super) enum End {
+/// Result of a run.
+pub(super) enum RunResult {
     /// Its result.
     Result(Value),
-    /// It waits for answers, which are told here.
-    Waits(Value),
+    /// It waits for answers, described here.
+    Paused(Value),
 }
 
-/// Runs something to its end or to a question.
-pub(super) async fn run(means: &Means, mut start: Start) -> Result<(RunId, End), Wrong> {
+/// Runs a workflow until it ends or pauses.
+pub(super) async fn run(
+    means: &CallContext,
+    mut start: RunStart,
+) -> Result<(RunId, RunResult), LibraryReplyError> {
     if start.origin.is_null() {
-        start.origin = means.shared.conduct.origin.clone();
+        start.origin = means.shared.options.origin.clone();
     }
     start.owner = means.caller().name;
-    start.upstream = means.upstream();
+    start.upstream = means.trace_context();
     let graph = Arc::clone(&start.graph);
     let input = start.input.clone();
     let started = means.engine.start(start).await;
-    let handle = started.map_err(|fault| refused(&graph, &input, &fault))?;
+    let handle = started.map_err(|fault| start_error(&graph, &input, &fault))?;
     let run = handle.run.clone();
-    match wait(means, handle).await {
-        Ok(Ended::Finished(Outcome::Completed { result })) => Ok((run, End::Result(result))),
-        Ok(Ended::Finished(outcome)) => Err(failed(means, &graph, &run, &outcome)),
-        Ok(Ended::Paused(pauses)) => {
-            let waits = waits(&graph, &run, &pauses);
-            Ok((run, End::Waits(waits)))
+    match wait_for_run(means, handle).await {
+        Ok(DriveOutcome::Finished(Outcome::Completed { result })) => {
+            Ok((run, RunResult::Result(result)))
         }
-        Ok(Ended::Stopped) => Err(Wrong::new("execution", "the server is stopping")),
-        Err(fault) => Err(refused(&graph, &input, &fault)),
+        Ok(DriveOutcome::Finished(outcome)) => Err(run_error(means, &graph, &run, &outcome)),
+        Ok(DriveOutcome::Paused(pauses)) => {
+            let waits = paused_value(means, &run, &pauses).await?;
+            Ok((run, RunResult::Paused(waits)))
+        }
+        Ok(DriveOutcome::Stopped) => Err(LibraryReplyError::new(
+            "execution",
+            "the server is stopping",
+        )),
+        Err(fault) => Err(start_error(&graph, &input, &fault)),
     }
 }
 
-/// Waits for the run's end; a caller that cancels ends it.
-async fn wait(means: &Means, handle: Handle) -> Result<Ended, Fault> {
+/// Waits until the run ends; aborts it if the caller cancels.
+async fn wait_for_run(means: &CallContext, handle: RunHandle) -> Result<DriveOutcome, Fault> {
     let run = handle.run.clone();
-    let ended = handle.ended();
+    let ended = handle.wait();
     tokio::pin!(ended);
     tokio::select! {
         ended = &mut ended => ended,
-        () = means.context.ct.cancelled() => {
+        () = means.request.ct.cancelled() => {
             let why = Some("the caller cancelled".to_owned());
-            // It may have ended by itself in this moment; then that stands.
+            // If it has just ended by itself, that outcome counts.
             let _ = means.engine.abort(&run, "caller".into(), why).await;
             ended.await
         }
     }
 }
 
-fn refused(graph: &Graph, input: &Value, fault: &Fault) -> Wrong {
-    let is_input = matches!(fault, Fault::BadInput { .. });
+fn start_error(graph: &Graph, input: &Value, fault: &Fault) -> LibraryReplyError {
+    let is_input = matches!(fault, Fault::InvalidInput { .. });
     let kind = if is_input { "validation" } else { "execution" };
-    let mut wrong = Wrong::new(kind, fault.to_string());
+    let mut wrong = LibraryReplyError::new(kind, fault.to_string());
     if let (true, Some(schema)) = (is_input, &graph.workflow.input_schema) {
-        wrong.suggestions = fields::mending(schema, input);
+        wrong.suggestions = argument_help::suggest_fixes(schema, input);
     }
     wrong
 }
 
-fn failed(means: &Means, graph: &Graph, run: &RunId, outcome: &Outcome) -> Wrong {
-    let how = trace::outcome(graph, outcome);
+fn run_error(
+    means: &CallContext,
+    graph: &Graph,
+    run: &RunId,
+    outcome: &Outcome,
+) -> LibraryReplyError {
+    let how = trace::outcome_value(graph, outcome);
     let error = how.get("error").cloned().unwrap_or_default();
     let part = |key: &str| error.get(key).and_then(Value::as_str);
-    let mut wrong = Wrong::new("execution", part("message").unwrap_or_default());
+    let mut wrong = LibraryReplyError::new("execution", part("message").unwrap_or_default());
     let node = part("node").and_then(|id| graph.find(id));
     if let Some(at) = node
         && let Action::Call { tool, .. } = &graph.node(at).action
     {
         let known = means.engine.tools().known(tool);
-        if let Some(told) = known.and_then(|known| fields::told(&known.input_schema)) {
-            wrong = wrong.suggesting(format!("node `{}` calls {tool}: {told}", graph.node(at).id));
+        if let Some(told) =
+            known.and_then(|known| argument_help::describe_fields(&known.input_schema))
+        {
+            wrong = wrong.suggesting(format!("node `{}` calls {tool}; {told}", graph.node(at).id));
         }
-        wrong = wrong.suggesting(format!("try {tool} by itself with registry_run"));
+        wrong = wrong.suggesting(format!("test {tool} on its own with registry_run"));
     }
     if let Some(code) = part("code") {
-        let says = format!("`tramline explain {code}` tells what to do about {code}");
+        let says = format!("run `tramline explain {code}` for help with {code}");
         wrong = wrong.suggesting(says);
     }
     wrong.details = error;
@@ -93,13 +108,20 @@ fn failed(means: &Means, graph: &Graph, run: &RunId, outcome: &Outcome) -> Wrong
     wrong
 }
 
-fn waits(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) -> Value {
-    let waiting = pauses
-        .iter()
-        .map(|(seq, pause)| question::value(graph, run, *seq, pause));
+async fn paused_value(
+    means: &CallContext,
+    run: &RunId,
+    pauses: &[(Seq, Pause)],
+) -> Result<Value, LibraryReplyError> {
+    let loaded = means.engine.load(run).await;
+    let loaded = loaded.map_err(|fault| store_error(&fault))?;
+    let mut waiting = Vec::new();
+    for (seq, pause) in pauses {
+        waiting.push(means.engine.pause_summary(&loaded.run, *seq, pause).await);
+    }
     let mut data = Map::new();
     data.insert("status", "paused".into());
     data.insert("run_id", run.as_str().into());
     data.insert("waiting", Value::array(waiting));
-    data.into()
+    Ok(data.into())
 }

@@ -1,13 +1,15 @@
 //! `settings_set` and `settings_get`: keys and credentials by name, never by value.
 
-use super::{Wrong, made, success};
-use crate::server::toolset::Means;
+use super::{LibraryReplyError, reply_or_error, success};
+use crate::server::toolset::CallContext;
 use rmcp::model::CallToolResult;
 use tramline_core::{Map, Value};
 use tramline_engine::Settings;
-use tramline_engine::settings::{Setter, SettingsFault, Shown, Source, missing};
+use tramline_engine::settings::{
+    Setter, SettingSource, SettingView, SettingsFault, missing_message,
+};
 
-pub(super) async fn set(means: Means, arguments: Value) -> CallToolResult {
+pub(super) async fn settings_set(means: CallContext, arguments: Value) -> CallToolResult {
     let text = |key| {
         arguments
             .get(key)
@@ -16,67 +18,78 @@ pub(super) async fn set(means: Means, arguments: Value) -> CallToolResult {
     };
     let secret = arguments.get("secret").and_then(Value::as_bool);
     let (key, value) = (text("key"), text("value"));
-    made(try_set(&means, key, value, secret.unwrap_or(true)).await)
+    reply_or_error(try_set(&means, key, value, secret.unwrap_or(true)).await)
 }
 
 async fn try_set(
-    means: &Means,
+    means: &CallContext,
     key: &str,
     value: &str,
     secret: bool,
-) -> Result<CallToolResult, Wrong> {
+) -> Result<CallToolResult, LibraryReplyError> {
     let settings = settings(means)?;
     if means.caller().name.is_some() {
-        let message = "settings are all callers' together, so the operator sets them";
+        let message = "settings are shared by all callers, so only the operator can set them";
         let command = format!("tramline settings set {key}");
-        return Err(Wrong::new("forbidden", message).suggesting(command));
+        return Err(LibraryReplyError::new("forbidden", message).suggesting(command));
     }
     let set = settings.set_by(Setter::Agent, key, value, secret).await;
-    set.map_err(refused)?;
-    let shown = shown(means, settings, key).await?;
-    Ok(success(shown.map_or(Value::Null, |one| told(&one)), None))
+    set.map_err(settings_error)?;
+    let shown = lookup(means, settings, key).await?;
+    Ok(success(
+        shown.map_or(Value::Null, |one| setting_value(&one)),
+        None,
+    ))
 }
 
-pub(super) async fn get(means: Means, arguments: Value) -> CallToolResult {
+pub(super) async fn settings_get(means: CallContext, arguments: Value) -> CallToolResult {
     let key = arguments.get("key").and_then(Value::as_str);
-    made(try_get(&means, key.unwrap_or_default()).await)
+    reply_or_error(try_get(&means, key.unwrap_or_default()).await)
 }
 
-async fn try_get(means: &Means, key: &str) -> Result<CallToolResult, Wrong> {
+async fn try_get(means: &CallContext, key: &str) -> Result<CallToolResult, LibraryReplyError> {
     let settings = settings(means)?;
-    let shown = shown(means, settings, key).await?.ok_or_else(|| {
-        Wrong::new("not_found", missing(key)).suggesting(format!("tramline settings set {key}"))
+    let shown = lookup(means, settings, key).await?.ok_or_else(|| {
+        LibraryReplyError::new("not_found", missing_message(key))
+            .suggesting(format!("tramline settings set {key}"))
     })?;
-    Ok(success(told(&shown), None))
+    Ok(success(setting_value(&shown), None))
 }
 
-fn settings(means: &Means) -> Result<&Settings, Wrong> {
-    let none = || Wrong::new("not_found", "this server keeps no settings");
+fn settings(means: &CallContext) -> Result<&Settings, LibraryReplyError> {
+    let none = || LibraryReplyError::new("not_found", "this server has no settings");
     means.engine.settings().ok_or_else(none)
 }
 
-async fn shown(means: &Means, settings: &Settings, key: &str) -> Result<Option<Shown>, Wrong> {
+async fn lookup(
+    means: &CallContext,
+    settings: &Settings,
+    key: &str,
+) -> Result<Option<SettingView>, LibraryReplyError> {
     let workflows = means.engine.workflows();
-    settings.get(key, &**workflows).await.map_err(refused)
+    settings
+        .get(key, &**workflows)
+        .await
+        .map_err(settings_error)
 }
 
-fn refused(fault: SettingsFault) -> Wrong {
+fn settings_error(fault: SettingsFault) -> LibraryReplyError {
     let kind = match &fault {
         SettingsFault::BadKey { .. }
         | SettingsFault::TooShort { .. }
         | SettingsFault::Guessable { .. }
         | SettingsFault::TooMuch(_) => "validation",
-        SettingsFault::Operators { .. } => "forbidden",
+        SettingsFault::OperatorOwned { .. } => "forbidden",
         SettingsFault::Store(_)
         | SettingsFault::Sealed(_)
         | SettingsFault::Damaged { .. }
         | SettingsFault::Locked { .. } => "execution",
     };
-    Wrong::new(kind, fault.to_string())
+    LibraryReplyError::new(kind, fault.to_string())
 }
 
-/// A setting as agents see it: of a secret not even the ends, which would help to find the rest.
-fn told(shown: &Shown) -> Value {
+/// A setting as shown to agents. A secret is not even partially shown, because that would help to guess it.
+fn setting_value(shown: &SettingView) -> Value {
     let mut told = Map::new();
     told.insert("key", shown.key.clone().into());
     told.insert("is_set", true.into());
@@ -91,8 +104,8 @@ fn told(shown: &Shown) -> Value {
         }
     }
     let source = match &shown.source {
-        Source::Kept => "kept",
-        Source::Environment(_) => "environment",
+        SettingSource::Stored => "kept",
+        SettingSource::Environment(_) => "environment",
     };
     told.insert("source", source.into());
     told.insert("reference", format!("${{settings.{}}}", shown.key).into());

@@ -1,6 +1,6 @@
-//! What is structured, and how, by what the tool promised.
+//! Structured content depending on the output schema.
 
-use super::{as_promised, fault, given, output_schema};
+use super::{fault_reply, graph_result, output_schema, without_unpromised_structure};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_core::Value;
@@ -8,7 +8,7 @@ use tramline_core::formats::yaml_graph;
 use tramline_core::graph::Graph;
 use tramline_engine::Fault;
 
-/// A graph that promises this.
+/// A graph with this output schema.
 fn graph(schema: Option<Json>) -> Arc<Graph> {
     let mut tool = json!({
         "name": "t", "description": "T.", "inputSchema": {"type": "object"},
@@ -26,7 +26,7 @@ fn graph(schema: Option<Json>) -> Arc<Graph> {
 
 /// The content and the structured content of a result.
 fn reply(schema: Option<Json>, result: Json) -> (Json, Option<Json>) {
-    let reply = given(&graph(schema), &Value::from(result));
+    let reply = graph_result(&graph(schema), &Value::from(result));
     let content = serde_json::to_value(&reply.content).unwrap();
     (content, reply.structured_content)
 }
@@ -92,7 +92,12 @@ fn what_is_structured_fits_what_is_listed() {
 
 #[test]
 fn an_error_breaks_no_promise() {
-    let broken = |schema| as_promised(&graph(schema), fault(&Fault::Refused("no".into()), None));
+    let broken = |schema| {
+        without_unpromised_structure(
+            &graph(schema),
+            fault_reply(&Fault::Rejected("no".into()), None),
+        )
+    };
     let free = broken(None);
     assert_eq!(
         free.structured_content,

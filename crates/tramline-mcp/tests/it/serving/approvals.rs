@@ -1,4 +1,4 @@
-//! A run that asks, and the ways in which a client's user is heard.
+//! A run that asks, and how a client's user answers.
 
 use super::support::{
     ERAS, Era, approving, connect, connect_with, engine, filled, forms, over, request, structured,
@@ -22,7 +22,7 @@ fn asking() -> Vec<Arc<Graph>> {
     vec![approving("act")]
 }
 
-/// A store with an engine of its own, as another process would have it.
+/// An engine of its own over a shared store, like another process.
 fn process(store: &MemoryStore) -> Engine {
     engine(store.clone(), tools())
 }
@@ -33,10 +33,11 @@ async fn an_approval_is_asked_for_and_the_same_run_goes_on() {
         let engine = process(&MemoryStore::default());
         let server = over(engine.clone(), &[Toolset::Graphs], asking());
         let mut client = connect_with(&server, era, forms()).await;
-        client.will_say(filled(json!({"decision": "approve", "reason": "fine"})));
+        client.queue_answer(filled(json!({"decision": "approve", "reason": "fine"})));
         let result = client.call("act", json!({"a": 1})).await;
         assert_eq!(structured(&result), &json!({"a": 1}), "{era:?}");
-        let ElicitRequestParams::FormElicitationParams { message, .. } = client.asked().await
+        let ElicitRequestParams::FormElicitationParams { message, .. } =
+            client.next_question().await
         else {
             panic!("no form");
         };
@@ -62,14 +63,14 @@ async fn the_form_shows_the_call_and_takes_other_arguments() {
         let server = over(engine.clone(), &[Toolset::Graphs], asking());
         let mut client = connect_with(&server, era, forms()).await;
         let edited = json!({"decision": "approve", "arguments": "{\"a\": 2}"});
-        client.will_say(filled(edited));
+        client.queue_answer(filled(edited));
         let result = client.call("act", json!({"a": 1})).await;
         assert_eq!(structured(&result), &json!({"a": 2}), "{era:?}");
         let ElicitRequestParams::FormElicitationParams {
             message,
             requested_schema,
             ..
-        } = client.asked().await
+        } = client.next_question().await
         else {
             panic!("no form");
         };
@@ -95,10 +96,10 @@ async fn a_no_ends_the_run_and_closing_the_form_does_not() {
             asking(),
         );
         let client = connect_with(&server, era, forms()).await;
-        client.will_say(filled(json!({"decision": "reject", "reason": "not now"})));
+        client.queue_answer(filled(json!({"decision": "reject", "reason": "not now"})));
         let no = client.call("act", json!({})).await;
         assert_eq!(structured(&no)["error"]["status"], "rejected", "{era:?}");
-        client.will_say(ElicitResult::new(ElicitationAction::Cancel));
+        client.queue_answer(ElicitResult::new(ElicitationAction::Cancel));
         let closed = client.call("act", json!({})).await;
         let error = &structured(&closed)["error"];
         assert_eq!(error["status"], "paused", "{era:?}");
@@ -120,7 +121,7 @@ async fn a_client_without_forms_is_told_how_to_answer() {
     }
 }
 
-/// The checkpoint that the only run waits at.
+/// The checkpoint where the only run waits.
 async fn waits(engine: &Engine) -> Checkpoint {
     loop {
         if let Some(row) = engine
@@ -149,7 +150,7 @@ async fn an_answer_from_elsewhere_is_heard_while_the_client_is_asked() {
     let peer = client.service.peer().clone();
     let calling =
         tokio::spawn(async move { peer.call_tool_once(request("act", json!({"a": 2}))).await });
-    client.asked().await;
+    client.next_question().await;
     let asked = waits(&theirs).await;
     theirs
         .approve(&asked, true, "the command line".into(), None)
@@ -181,7 +182,7 @@ async fn a_carried_question_outlives_its_server_and_is_answered_once() {
         .with_input_responses(responses.into_iter().collect())
         .with_request_state(&sealed);
 
-    // Another process with the same store takes the answer, and the run goes on there.
+    // Another process with the same store takes the answer, and the run resumes there.
     let second = over(process(&store), &[Toolset::Graphs], asking());
     let client = connect_with(&second, Era::Modern, forms()).await;
     let once = client.service.call_tool_once(retry.clone()).await.unwrap();

@@ -1,8 +1,8 @@
-//! An agent that wants to get past a person: by every tool that could answer, and by ways round.
+//! An agent that tries to bypass a person: with every tool that could answer, and by detours.
 
 use super::support::{
-    Client, ERAS, Era, Heard, connect, connect_over, connect_with, filled, forms, over, over_http,
-    request, structured,
+    Client, ClientEvent, ERAS, Era, connect, connect_over, connect_with, filled, forms, over,
+    over_http, request, structured,
 };
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Value as Json, json};
@@ -12,31 +12,31 @@ use tramline_core::Value;
 use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::Checkpoint;
 use tramline_core::journal::{Answer, Event};
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options, Pattern, Policy, Respondent};
-use tramline_mcp::server::{Http, Named, Server, Toolset};
+use tramline_engine::{Engine, EngineOptions, Respondent, ToolPattern, ToolPolicy};
+use tramline_mcp::server::{HttpOptions, NamedToken, Server, Toolset};
 
-/// What a person must agree to by the operator's policy.
+/// The tool that needs a person's approval by the operator's policy.
 const ASKED: &str = "t:pay";
 
-struct Shop {
+struct ShopFixture {
     tools: Arc<FakeTools>,
     engine: Engine,
     server: Server,
 }
 
-impl Shop {
-    /// `pay` is asked about by the policy, `drop` destroys, `look` only reads.
+impl ShopFixture {
+    /// `pay` needs approval by the policy, `drop` is destructive, `look` only reads.
     fn new() -> Self {
-        let hints = |destructive| Hints {
+        let hints = |destructive| ToolHints {
             read_only: Some(false),
             destructive: Some(destructive),
-            ..Hints::default()
+            ..ToolHints::default()
         };
-        let looks = Hints {
+        let looks = ToolHints {
             read_only: Some(true),
-            ..Hints::default()
+            ..ToolHints::default()
         };
         let echo = |arguments: Value| async { Ok(arguments) };
         let tools = FakeTools::new()
@@ -44,12 +44,12 @@ impl Shop {
             .tool("t", "drop", hints(true), echo)
             .tool("t", "look", looks, echo);
         let tools = Arc::new(tools);
-        let options = Options {
-            policy: Policy {
-                ask: vec![Pattern::parse(ASKED).unwrap()],
+        let options = EngineOptions {
+            policy: ToolPolicy {
+                ask: vec![ToolPattern::parse(ASKED).unwrap()],
                 deny: Vec::new(),
             },
-            ..Options::default()
+            ..EngineOptions::default()
         };
         let store = Arc::new(MemoryStore::default());
         let engine = Engine::new(store, Arc::clone(&tools) as _, options);
@@ -72,7 +72,7 @@ async fn say(client: &Client, tool: &str, arguments: Json) -> Json {
     structured(&result).clone()
 }
 
-/// A run that waits, by its checkpoint, of a DAG with one task.
+/// Starts a DAG with one task that waits; returns the run and the checkpoint.
 async fn waits(client: &Client, task: Json) -> (String, String) {
     let asked = say(client, "execute_dag", json!({"workflow": [task]})).await;
     let text = |key: &str| asked[key].as_str().unwrap_or_else(|| panic!("{asked}"));
@@ -92,10 +92,10 @@ fn says(told: &Json) -> String {
 #[tokio::test]
 async fn no_tool_answers_what_the_operator_demands() {
     for era in ERAS {
-        let shop = Shop::new();
-        shop.engine.studio_at("http://127.0.0.1:9/studio");
+        let shop = ShopFixture::new();
+        shop.engine.set_studio_url("http://127.0.0.1:9/studio");
         let client = connect(&shop.server, era).await;
-        // Marking the task as one of the agent's own questions does not make it one.
+        // Marking the task as the agent's own question does not make it one.
         for task in [
             json!({"id": "a", "tool": "t:pay"}),
             json!({"id": "a", "tool": "t:pay", "approval": true}),
@@ -123,7 +123,7 @@ async fn no_tool_answers_what_the_operator_demands() {
                 say(&client, tool, arguments).await;
             }
             let stands = shop.engine.load(&run.parse().unwrap()).await.unwrap();
-            assert!(!stands.run.pauses.is_empty(), "{era:?}: it still waits");
+            assert!(!stands.run.pauses.is_empty(), "{era:?}: it must still wait");
         }
         assert_eq!(shop.called("pay"), 0, "{era:?}");
     }
@@ -131,11 +131,11 @@ async fn no_tool_answers_what_the_operator_demands() {
 
 #[tokio::test]
 async fn there_is_no_way_round_a_question_of_the_operators() {
-    let shop = Shop::new();
+    let shop = ShopFixture::new();
     let client = connect(&shop.server, Era::Modern).await;
     let pay = || json!({"id": "a", "tool": "t:pay"});
     let (run, _) = waits(&client, pay()).await;
-    // Branching off, adding the same task, giving up and trying again, or another toolset.
+    // Forking, adding the same task, aborting and trying again, or using another toolset.
     let forks = say(&client, "run_fork", json!({"run_id": run})).await;
     assert!(!forks.is_null());
     let ir = json!({"nodes": [{"id": "a", "type": "t:pay", "params": {}}]});
@@ -193,12 +193,12 @@ async fn destructive_calls_are_asked_about_in_every_format_that_an_agent_brings(
         json!(yaml),
         json!(markdown),
     ] {
-        let shop = Shop::new();
+        let shop = ShopFixture::new();
         let client = connect(&shop.server, Era::Modern).await;
         let ran = say(&client, "workflow_execute", json!({"workflow": document})).await;
         assert_eq!(ran["data"]["status"], "paused", "{document}: {ran}");
         assert_eq!(ran["data"]["waiting"][0]["source"], "destructive", "{ran}");
-        // Saved by an agent, it asks whoever runs it.
+        // Saved by an agent, it asks whenever it is run.
         let save = json!({"name": "wipe", "description": "wipes", "workflow_file": document});
         let saved = say(&client, "workflow_save", save).await;
         assert_eq!(saved["success"], true, "{saved}");
@@ -223,7 +223,7 @@ async fn destructive_calls_are_asked_about_in_every_format_that_an_agent_brings(
 #[tokio::test]
 async fn an_agent_relays_what_documents_and_annotations_ask_for_unless_its_client_has_a_form() {
     for era in ERAS {
-        let shop = Shop::new();
+        let shop = ShopFixture::new();
         let plain = connect(&shop.server, era).await;
         for task in [
             json!({"id": "a", "tool": "t:drop"}),
@@ -248,10 +248,10 @@ async fn an_agent_relays_what_documents_and_annotations_ask_for_unless_its_clien
         let (run, point) = waits(&plain, json!({"id": "a", "tool": "t:drop"})).await;
         let formed = connect_with(&shop.server, era, forms()).await;
         // The form is shown, and closed.
-        formed.will_say(ElicitResult::new(ElicitationAction::Cancel));
+        formed.queue_answer(ElicitResult::new(ElicitationAction::Cancel));
         let yes = json!({"workflow_id": run, "checkpoint_id": point, "approved": true});
         let told = say(&formed, "approval_response", yes).await;
-        // Told by an error, or that the workflow still waits where the form came with another call.
+        // Either an error, or the status that it still waits if the form came with another call.
         let waits = told["checkpoint_id"] == point.as_str();
         assert!(says(&told).contains("form") || waits, "{told}");
         assert_eq!(shop.called("drop"), 1);
@@ -261,14 +261,14 @@ async fn an_agent_relays_what_documents_and_annotations_ask_for_unless_its_clien
 #[tokio::test]
 async fn the_clients_form_answers_the_operators_question() {
     for era in ERAS {
-        let shop = Shop::new();
+        let shop = ShopFixture::new();
         let client = connect_with(&shop.server, era, forms()).await;
-        client.will_say(filled(json!({"decision": "approve"})));
+        client.queue_answer(filled(json!({"decision": "approve"})));
         let task = json!({"workflow": [{"id": "a", "tool": "t:pay"}]});
         let told = say(&client, "execute_dag", task).await;
         assert_eq!(told["status"], "complete", "{told}");
         assert_eq!(shop.called("pay"), 1);
-        let notes = shop.engine.notes(0, None).await.unwrap();
+        let notes = shop.engine.audit_notes(0, None).await.unwrap();
         let decisions: Vec<_> = notes
             .iter()
             .flat_map(|note| note["decisions"].as_array().cloned().unwrap_or_default())
@@ -285,8 +285,8 @@ async fn the_clients_form_answers_the_operators_question() {
     }
 }
 
-/// A client that opens addresses, and shows no forms.
-fn addresses() -> ClientCapabilities {
+/// A client that opens URLs and shows no forms.
+fn url_clients() -> ClientCapabilities {
     let mut capabilities = forms();
     capabilities.elicitation = serde_json::from_value(json!({"url": {}})).unwrap();
     capabilities
@@ -294,19 +294,19 @@ fn addresses() -> ClientCapabilities {
 
 #[tokio::test]
 async fn a_refused_answer_can_wait_for_a_person() {
-    let shop = Shop::new();
-    shop.engine.studio_at("http://127.0.0.1:9/studio");
-    let mut client = connect_with(&shop.server, Era::Legacy, addresses()).await;
+    let shop = ShopFixture::new();
+    shop.engine.set_studio_url("http://127.0.0.1:9/studio");
+    let mut client = connect_with(&shop.server, Era::Legacy, url_clients()).await;
     let (run, point) = waits(&client, json!({"id": "a", "tool": "t:pay"})).await;
-    client.will_say(ElicitResult::new(ElicitationAction::Decline));
+    client.queue_answer(ElicitResult::new(ElicitationAction::Decline));
     let yes = json!({
         "workflow_id": run, "checkpoint_id": point, "approved": true, "wait_seconds": 600,
     });
     let relayed = client.service.call_tool(request("approval_response", yes));
-    // Once the address was shown, the agent's answer has been refused.
-    let heard = &mut client.heard;
+    // Once the URL was shown, the agent's answer has been rejected.
+    let heard = &mut client.events;
     let person = async {
-        while !matches!(heard.recv().await.unwrap(), Heard::Asked(_)) {}
+        while !matches!(heard.recv().await.unwrap(), ClientEvent::Asked(_)) {}
         let asked: Checkpoint = point.parse().unwrap();
         let by = Respondent::new("ann", AnswerChannel::CommandLine);
         let said = shop.engine.answer(&asked, Answer::Proceed, by, None);
@@ -320,33 +320,33 @@ async fn a_refused_answer_can_wait_for_a_person() {
 
 #[tokio::test]
 async fn a_client_that_opens_addresses_is_sent_to_the_studio() {
-    let shop = Shop::new();
-    shop.engine.studio_at("http://127.0.0.1:9/studio");
-    let mut client = connect_with(&shop.server, Era::Legacy, addresses()).await;
+    let shop = ShopFixture::new();
+    shop.engine.set_studio_url("http://127.0.0.1:9/studio");
+    let mut client = connect_with(&shop.server, Era::Legacy, url_clients()).await;
     let (run, point) = waits(&client, json!({"id": "a", "tool": "t:pay"})).await;
-    client.will_say(ElicitResult::new(ElicitationAction::Decline));
+    client.queue_answer(ElicitResult::new(ElicitationAction::Decline));
     let yes = json!({"workflow_id": run, "checkpoint_id": point, "approved": true});
     let told = say(&client, "approval_response", yes).await;
     assert!(says(&told).contains("person"), "{told}");
-    let ElicitRequestParams::UrlElicitationParams { url, .. } = client.asked().await else {
-        panic!("no address");
+    let ElicitRequestParams::UrlElicitationParams { url, .. } = client.next_question().await else {
+        panic!("no URL");
     };
     assert_eq!(url, format!("http://127.0.0.1:9/studio/runs/{run}"));
 }
 
 #[tokio::test]
 async fn an_approver_token_answers_and_a_plain_one_does_not() {
-    let shop = Shop::new();
+    let shop = ShopFixture::new();
     let stop = CancellationToken::new();
     let _guard = stop.clone().drop_guard();
-    let named = |name: &str, approver| Named {
+    let named = |name: &str, approver| NamedToken {
         name: name.into(),
         token: format!("{name}-secret"),
         approver,
     };
-    let http = Http {
-        named: vec![named("ann", false), named("boss", true)],
-        ..Http::at("127.0.0.1:0".parse().unwrap())
+    let http = HttpOptions {
+        named_tokens: vec![named("ann", false), named("boss", true)],
+        ..HttpOptions::at("127.0.0.1:0".parse().unwrap())
     };
     let listening = shop.server.clone().listen(http, stop).await.unwrap();
     let address = listening.address;
@@ -364,7 +364,7 @@ async fn an_approver_token_answers_and_a_plain_one_does_not() {
 
 #[tokio::test]
 async fn every_command_of_every_toolset_is_in_the_audit_before_its_reply() {
-    let shop = Shop::new();
+    let shop = ShopFixture::new();
     let client = connect(&shop.server, Era::Modern).await;
     let (run, point) = waits(&client, json!({"id": "a", "tool": "t:pay"})).await;
     let ir = json!({"nodes": [{"id": "a", "type": "t:look", "params": {"q": "deep"}}]});
@@ -402,9 +402,9 @@ async fn every_command_of_every_toolset_is_in_the_audit_before_its_reply() {
         ),
         ("workflow_execute", json!({}), "refused"),
     ] {
-        let before = shop.engine.notes(0, None).await.unwrap().len();
+        let before = shop.engine.audit_notes(0, None).await.unwrap().len();
         let told = say(&client, tool, arguments.clone()).await;
-        let notes = shop.engine.notes(0, None).await.unwrap();
+        let notes = shop.engine.audit_notes(0, None).await.unwrap();
         assert_eq!(notes.len(), before + 1, "{tool}");
         let note = notes.last().unwrap();
         assert_eq!(
@@ -426,7 +426,7 @@ async fn every_command_of_every_toolset_is_in_the_audit_before_its_reply() {
     }
     let notes = shop
         .engine
-        .notes(0, Some(&run.parse().unwrap()))
+        .audit_notes(0, Some(&run.parse().unwrap()))
         .await
         .unwrap();
     let commands: Vec<_> = notes
@@ -448,9 +448,12 @@ async fn every_command_of_every_toolset_is_in_the_audit_before_its_reply() {
         (&json!("policy"), &json!("agent"), &json!("t:pay"))
     );
     assert!(refused["refused"].as_str().unwrap().contains("person"));
-    // What only looks leaves no note.
-    let before = shop.engine.notes(0, None).await.unwrap().len();
+    // Read-only tools are not audited.
+    let before = shop.engine.audit_notes(0, None).await.unwrap().len();
     say(&client, "runs_list", json!({})).await;
     say(&client, "registry_list", json!({})).await;
-    assert_eq!(shop.engine.notes(0, None).await.unwrap().len(), before);
+    assert_eq!(
+        shop.engine.audit_notes(0, None).await.unwrap().len(),
+        before
+    );
 }

@@ -1,4 +1,4 @@
-//! The control toolset as an agent uses it: layers, decisions, replans, ends.
+//! The control toolset as an agent uses it: layers, decisions, replans, aborts.
 
 use super::support::{Client, ERAS, Era, connect, over, structured};
 use serde_json::{Value as Json, json};
@@ -8,33 +8,33 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options};
+use tramline_engine::{Engine, EngineOptions};
 use tramline_mcp::server::{Server, Toolset};
 
-mod asked;
-mod at_once;
+mod concurrent_commands;
+mod decisions;
 mod flaws;
 mod intents;
+mod ownership;
 mod racing;
 mod replies;
 mod scale;
-mod whose;
 
 /// Only reads.
-const SAFE: Hints = Hints {
+const SAFE: ToolHints = ToolHints {
     read_only: Some(true),
     destructive: Some(false),
     idempotent: Some(true),
     open_world: Some(false),
 };
 
-/// `echo` gives its arguments, `fail` fails, `drop` destroys, `hold` waits to be let go.
+/// `echo` returns its arguments, `fail` fails, `drop` is destructive, `hold` waits to be released.
 pub(super) fn tools(gate: &Arc<Semaphore>, held: &Arc<AtomicUsize>) -> FakeTools {
-    let destroys = Hints {
+    let destroys = ToolHints {
         destructive: Some(true),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let (gate, waiting) = (Arc::clone(gate), Arc::clone(held));
     FakeTools::new()
@@ -54,34 +54,34 @@ pub(super) fn tools(gate: &Arc<Semaphore>, held: &Arc<AtomicUsize>) -> FakeTools
         })
 }
 
-/// A store and what opens `hold`.
-pub(super) struct Place {
+/// A store, and the gate that releases `hold`.
+pub(super) struct ControlFixture {
     pub(super) store: MemoryStore,
     pub(super) gate: Arc<Semaphore>,
-    held: Arc<AtomicUsize>,
+    held_calls: Arc<AtomicUsize>,
 }
 
-impl Place {
+impl ControlFixture {
     pub(super) fn new() -> Self {
         Self {
             store: MemoryStore::default(),
             gate: Arc::new(Semaphore::new(0)),
-            held: Arc::default(),
+            held_calls: Arc::default(),
         }
     }
 
-    /// How many calls of `hold` have begun.
-    pub(super) fn held(&self) -> usize {
-        self.held.load(Ordering::Acquire)
+    /// Number of `hold` calls that have started.
+    pub(super) fn held_calls(&self) -> usize {
+        self.held_calls.load(Ordering::Acquire)
     }
 
     pub(super) fn tools(&self) -> FakeTools {
-        tools(&self.gate, &self.held)
+        tools(&self.gate, &self.held_calls)
     }
 
     pub(super) fn engine(&self) -> Engine {
         let (store, tools) = (self.store.process(), self.tools());
-        Engine::new(Arc::new(store), Arc::new(tools), Options::default())
+        Engine::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
     }
 
     /// A server as another process would start it.
@@ -101,14 +101,14 @@ pub(super) async fn call(client: &Client, tool: &str, arguments: Json) -> Json {
     structured(&result).clone()
 }
 
-/// Calls a tool that must be refused.
-pub(super) async fn refused(client: &Client, tool: &str, arguments: Json) -> Json {
+/// Calls a tool that must be rejected.
+pub(super) async fn call_rejected(client: &Client, tool: &str, arguments: Json) -> Json {
     let result = client.call(tool, arguments).await;
     assert_eq!(result.is_error, Some(true), "{result:?}");
     structured(&result)["error"].clone()
 }
 
-/// Two tasks beside each other, one that needs both, and one after that.
+/// Two parallel tasks, one that needs both, and one after that.
 pub(super) fn diamond() -> Json {
     json!({"tasks": [
         {"id": "a", "tool": "t:echo", "arguments": {"n": 1}},
@@ -133,7 +133,7 @@ fn ids(results: &Json) -> Vec<&str> {
 #[tokio::test]
 async fn without_validation_all_results_come_at_once() {
     for era in ERAS {
-        let client = Place::new().client(era).await;
+        let client = ControlFixture::new().client(era).await;
         let done = call(&client, "execute_dag", json!({"workflow": diamond()})).await;
         assert_eq!(done["status"], "complete");
         assert!(done["workflow_id"].as_str().unwrap().starts_with("run_"));
@@ -151,7 +151,7 @@ async fn without_validation_all_results_come_at_once() {
 #[tokio::test]
 async fn layers_are_shown_one_by_one_whichever_process_answers() {
     for era in ERAS {
-        let place = Place::new();
+        let place = ControlFixture::new();
         let client = place.client(era).await;
         let first = call(&client, "execute_dag", layered(diamond())).await;
         assert_eq!(first["status"], "layer_complete");
@@ -176,13 +176,13 @@ async fn layers_are_shown_one_by_one_whichever_process_answers() {
         assert_ne!(first["checkpoint_id"], second["checkpoint_id"]);
         let client = place.client(era).await;
         let stale = json!({"workflow_id": id, "checkpoint_id": first["checkpoint_id"]});
-        let stale = refused(&client, "continue", stale).await;
+        let stale = call_rejected(&client, "continue", stale).await;
         assert_eq!(stale["code"], -32602);
         assert_eq!(stale["data"]["checkpoint_id"], second["checkpoint_id"]);
         let done = call(&client, "continue", go.clone()).await;
         assert_eq!(done["status"], "complete");
         assert_eq!(ids(&done["results"]), ["a", "b", "c", "d"]);
-        let over = refused(&client, "continue", go).await;
+        let over = call_rejected(&client, "continue", go).await;
         assert!(
             over["message"].as_str().unwrap().contains("has ended"),
             "{over}"
@@ -192,7 +192,7 @@ async fn layers_are_shown_one_by_one_whichever_process_answers() {
 
 #[tokio::test]
 async fn a_failure_takes_down_only_what_depends_on_it() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let dag = json!([
         {"id": "bad", "tool": "t:fail"},
         {"id": "next", "tool": "t:echo", "depends_on": ["bad"]},
@@ -233,7 +233,7 @@ async fn a_failure_takes_down_only_what_depends_on_it() {
 #[tokio::test]
 async fn tasks_are_added_between_layers_and_see_what_is_done() {
     for era in ERAS {
-        let place = Place::new();
+        let place = ControlFixture::new();
         let client = place.client(era).await;
         let first = call(&client, "execute_dag", layered(diamond())).await;
         let id = &first["workflow_id"];
@@ -262,7 +262,7 @@ async fn tasks_are_added_between_layers_and_see_what_is_done() {
 
 #[tokio::test]
 async fn an_abort_gives_what_there_is_and_nothing_goes_on_after_it() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let client = place.client(Era::Legacy).await;
     let first = call(&client, "execute_dag", layered(diamond())).await;
     let id = &first["workflow_id"];
@@ -284,7 +284,7 @@ async fn an_abort_gives_what_there_is_and_nothing_goes_on_after_it() {
             json!({"workflow_id": id, "new_requirement": "x", "new_tasks": [{"id": "z", "tool": "t:echo"}]}),
         ),
     ] {
-        let error = refused(&client, tool, arguments).await;
+        let error = call_rejected(&client, tool, arguments).await;
         assert_eq!(error["code"], -32602, "{error}");
         assert_eq!(error["data"]["status"], "aborted", "{error}");
     }
@@ -292,7 +292,7 @@ async fn an_abort_gives_what_there_is_and_nothing_goes_on_after_it() {
 
 #[tokio::test]
 async fn parameters_are_no_layer() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let dag = json!({"tasks": [
         {"id": "a", "tool": "t:echo", "arguments": {"n": {"type": "parameter", "name": "n"}}},
         {"id": "b", "tool": "t:echo", "arguments": {"m": "$OUTPUT[a].n"}}
@@ -316,10 +316,10 @@ async fn parameters_are_no_layer() {
     assert_eq!(done["results"][1]["layer_index"], 1);
     arguments.as_object_mut().unwrap().remove("parameters");
     assert_eq!(
-        refused(&client, "execute_dag", arguments).await["code"],
+        call_rejected(&client, "execute_dag", arguments).await["code"],
         -32602
     );
 }
 
-/// Long enough for what comes at once, short enough for what never comes.
+/// Long enough for things that happen at once, short enough for things that never happen.
 pub(super) const BRIEF: Duration = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! The debug toolset as an agent uses it: break, step, answer, fork, replay, compare, try out.
+//! The debug toolset as an agent uses it: break, step, answer, fork, replay, compare, test expressions.
 
 use super::support::{Client, ERAS, connect, graph, over, structured, tools};
 use serde_json::{Value as Json, json};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tramline_core::Value;
 use tramline_engine::seams::Callable;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, Options, Scratch, Shelf};
+use tramline_engine::{Engine, EngineOptions, ReplayStore, WorkflowMap};
 use tramline_mcp::server::{Server, Toolset};
 
 const NODES: &str = "
@@ -19,13 +19,13 @@ const NODES: &str = "
 
 fn server() -> Server {
     let graph = graph("double", NODES);
-    let shelf = Shelf::new([Callable {
+    let shelf = WorkflowMap::new([Callable {
         graph: Arc::clone(&graph),
         origin: Value::Null,
     }]);
-    let options = Options {
-        scratch: Some(Scratch::new(|| Ok(Arc::new(MemoryStore::new())))),
-        ..Options::default()
+    let options = EngineOptions {
+        replay_store: Some(ReplayStore::new(|| Ok(Arc::new(MemoryStore::new())))),
+        ..EngineOptions::default()
     };
     let (store, tools) = (Arc::new(MemoryStore::new()), Arc::new(tools()));
     let engine = Engine::with_workflows(store, tools, Arc::new(shelf), options);
@@ -151,7 +151,7 @@ async fn what_is_not_there_is_said() {
         (
             "run_debug",
             json!({"command": "step", "run_id": "run_x"}),
-            "there is no run",
+            "run run_x not found",
         ),
         ("run_read", json!({"run_id": "../x"}), "is not a run id"),
         (

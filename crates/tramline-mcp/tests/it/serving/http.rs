@@ -1,4 +1,4 @@
-//! Many clients of both eras at one address.
+//! Many clients with both handshakes at one address.
 
 use super::support::{
     ERAS, Era, approving, calling, connect_over, forms, over_http, serving, structured,
@@ -8,24 +8,24 @@ use serde_json::json;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
-use tramline_mcp::server::{Http, HttpFault, Named, Server, Toolset};
+use tramline_mcp::server::{HttpFault, HttpOptions, NamedToken, Server, Toolset};
 
-/// Serves until the guard goes.
+/// Serves until the guard is dropped.
 pub(super) async fn listen(
     server: Server,
     token: Option<&str>,
 ) -> (SocketAddr, tokio_util::sync::DropGuard) {
-    let http = Http {
+    let http = HttpOptions {
         token: token.map(str::to_owned),
-        ..Http::at("127.0.0.1:0".parse().unwrap())
+        ..HttpOptions::at("127.0.0.1:0".parse().unwrap())
     };
     listen_as(server, http).await
 }
 
-/// The same with everything that can be said of it.
+/// Serves with these settings until the guard is dropped.
 pub(super) async fn listen_as(
     server: Server,
-    http: Http,
+    http: HttpOptions,
 ) -> (SocketAddr, tokio_util::sync::DropGuard) {
     let stop = CancellationToken::new();
     let listening = server.listen(http, stop.clone()).await.unwrap();
@@ -50,7 +50,7 @@ async fn clients_of_both_eras_are_served_side_by_side() {
                 "{era:?}"
             );
         }
-        client.will_say(super::support::filled(json!({"decision": "approve"})));
+        client.queue_answer(super::support::filled(json!({"decision": "approve"})));
         let acted = client.call("acts", json!({"at": at})).await;
         assert_eq!(structured(&acted), &json!({"at": at}), "{era:?}");
     };
@@ -67,8 +67,8 @@ async fn changes_reach_clients_over_http() {
         let mut client = connect_over(over_http(address, None), era, forms()).await;
         assert_eq!(client.names().await, ["reads"]);
         let newer = (calling("newer", "look", ""), tramline_core::Value::Null);
-        server.offer(server.prepare(Default::default(), [newer]).unwrap());
-        client.changed().await;
+        server.replace_graphs(server.prepare(Default::default(), [newer]).unwrap());
+        client.wait_tools_changed().await;
         assert_eq!(client.names().await, ["newer"], "{era:?}");
     }
 }
@@ -94,43 +94,46 @@ async fn health_needs_no_token_and_all_else_does() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_blank_token_is_none_and_a_short_one_stays_on_this_machine() {
     let listened = async |address: &str, token: &str| {
-        let http = Http {
+        let http = HttpOptions {
             token: Some(token.to_owned()),
-            ..Http::at(address.parse().unwrap())
+            ..HttpOptions::at(address.parse().unwrap())
         };
         let stop = CancellationToken::new();
         serving(&[], vec![]).listen(http, stop).await.map(drop)
     };
     for blank in ["", " ", "\t \n"] {
         let refused = listened("0.0.0.0:0", blank).await;
-        assert!(matches!(refused, Err(HttpFault::Open(_))), "{blank:?}");
+        assert!(
+            matches!(refused, Err(HttpFault::TokenRequired(_))),
+            "{blank:?}"
+        );
         assert!(listened("127.0.0.1:0", blank).await.is_ok(), "{blank:?}");
     }
     let refused = listened("0.0.0.0:0", "fifteen bytes !").await;
-    assert!(matches!(refused, Err(HttpFault::Short { .. })));
+    assert!(matches!(refused, Err(HttpFault::TokenTooShort { .. })));
     assert!(listened("0.0.0.0:0", "sixteen bytes !!").await.is_ok());
     assert!(listened("127.0.0.1:0", "short").await.is_ok());
     let refused = listened("127.0.0.1:0", "gr\u{fc}n").await;
-    assert!(matches!(refused, Err(HttpFault::Unshowable(_))));
+    assert!(matches!(refused, Err(HttpFault::InvalidToken(_))));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_named_token_is_as_long_as_the_other() {
-    let named = |token: &str| Named {
+    let named = |token: &str| NamedToken {
         name: "ann".into(),
         token: token.to_owned(),
         approver: false,
     };
-    let http = |address: &str, token: &str| Http {
-        named: vec![named(token)],
-        ..Http::at(address.parse().unwrap())
+    let http = |address: &str, token: &str| HttpOptions {
+        named_tokens: vec![named(token)],
+        ..HttpOptions::at(address.parse().unwrap())
     };
     let listened = async |http| {
         let stop = CancellationToken::new();
         serving(&[], vec![]).listen(http, stop).await.map(drop)
     };
     let short = listened(http("0.0.0.0:0", "short")).await;
-    assert!(matches!(short, Err(HttpFault::Short { .. })));
+    assert!(matches!(short, Err(HttpFault::TokenTooShort { .. })));
     let blank = listened(http("127.0.0.1:0", " ")).await;
-    assert!(matches!(blank, Err(HttpFault::Unshowable(_))));
+    assert!(matches!(blank, Err(HttpFault::InvalidToken(_))));
 }

@@ -1,4 +1,4 @@
-//! Workflows that an agent writes: checked with all flaws at once, run without being saved.
+//! Workflows that an agent writes: checked with all flaws at once, run without saving.
 
 use super::support::{ERAS, connect, pure, serving, structured};
 use serde_json::{Value as Json, json};

@@ -1,23 +1,23 @@
-//! The loop toolset as an agent uses it: plans given, made, asked for and submitted.
+//! The loop toolset as an agent uses it: plans given, made, requested and submitted.
 
 use super::support::{ERAS, connect, connect_with, filled, forms, structured};
 use rmcp::model::{ElicitResult, ElicitationAction};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_core::Value;
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, Options};
-use tramline_mcp::server::{About, Conduct, Server, Toolset};
+use tramline_engine::{Engine, EngineOptions};
+use tramline_mcp::server::{Server, ServerDescription, ServerOptions, Toolset};
 
-const SAFE: Hints = Hints {
+const SAFE: ToolHints = ToolHints {
     read_only: Some(true),
     destructive: Some(false),
     idempotent: Some(true),
     open_world: Some(false),
 };
 
-const DESTROYS: Hints = Hints {
+const DESTROYS: ToolHints = ToolHints {
     read_only: Some(false),
     destructive: Some(true),
     idempotent: None,
@@ -37,19 +37,26 @@ fn tools() -> FakeTools {
         )
 }
 
-/// A server that is started anew over a store.
+/// A new server over a store.
 fn server(store: &MemoryStore, model: Option<ScriptedModel>) -> Server {
     let engine = Engine::new(
         Arc::new(store.clone()),
         Arc::new(tools()),
-        Options::default(),
+        EngineOptions::default(),
     );
-    let conduct = Conduct {
+    let conduct = ServerOptions {
         model: model.map(|model| Arc::new(model) as _),
-        ..Conduct::default()
+        ..ServerOptions::default()
     };
     let sets = [Toolset::Control, Toolset::Loop];
-    Server::with(engine, About::default(), &sets, Vec::new(), conduct).unwrap()
+    Server::with_options(
+        engine,
+        ServerDescription::default(),
+        &sets,
+        Vec::new(),
+        conduct,
+    )
+    .unwrap()
 }
 
 fn say(text: &str) -> Json {
@@ -187,8 +194,8 @@ async fn what_a_plan_asks_is_put_to_the_clients_user() {
         let store = MemoryStore::default();
         let mut client = connect_with(&server(&store, None), era, forms()).await;
         let yes = || filled(json!({"decision": "approve"}));
-        client.will_say(yes());
-        client.will_say(yes());
+        client.queue_answer(yes());
+        client.queue_answer(yes());
         let mut request = say("clean up");
         request["plan"] =
             json!([{"tool": "t:wipe", "args": {"n": 1}}, {"tool": "t:wipe", "args": {"n": 2}}]);
@@ -198,18 +205,18 @@ async fn what_a_plan_asks_is_put_to_the_clients_user() {
         assert_eq!(done["success"], true, "{era:?} {done}");
         assert_eq!(done["data"]["context"]["step_2"]["n"], 2);
         assert_eq!(done["saved"]["node_type"], "workflow:clean-up");
-        client.asked().await;
-        client.asked().await;
-        client.will_say(filled(json!({"decision": "reject", "reason": "not now"})));
+        client.next_question().await;
+        client.next_question().await;
+        client.queue_answer(filled(json!({"decision": "reject", "reason": "not now"})));
         let no = client.call("run_loop", request.clone()).await;
         assert_eq!(structured(&no)["status"], "rejected", "{era:?}");
-        client.will_say(ElicitResult::new(ElicitationAction::Cancel));
+        client.queue_answer(ElicitResult::new(ElicitationAction::Cancel));
         let closed = client.call("run_loop", request).await;
         let closed = structured(&closed);
         assert_eq!(closed["status"], "paused", "{era:?}");
         assert_eq!(closed["waiting"][0]["kind"], "approval");
-        client.will_say(yes());
-        client.will_say(yes());
+        client.queue_answer(yes());
+        client.queue_answer(yes());
         let later = json!({"runId": closed["runId"]});
         let done = client.call("run_loop", later).await;
         assert_eq!(structured(&done)["success"], true, "{era:?} {done:?}");
@@ -228,7 +235,7 @@ async fn what_a_submitted_plan_asks_is_put_to_the_clients_user() {
         ] {
             let asked = client.call(tool, asking).await;
             let handle = structured(&asked)["handle"].clone();
-            client.will_say(filled(json!({"decision": "approve"})));
+            client.queue_answer(filled(json!({"decision": "approve"})));
             let given = json!({"handle": handle, "plan": plan});
             let done = client.call("submit_plan", given).await;
             assert_eq!(

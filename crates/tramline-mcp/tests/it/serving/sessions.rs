@@ -1,4 +1,4 @@
-//! Sessions of older clients: bounded, and each for the caller that opened it.
+//! Sessions of older clients: limited, and usable only by the caller that opened them.
 
 use super::http::listen_as;
 use super::support::serving;
@@ -7,24 +7,24 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_util::sync::DropGuard;
-use tramline_mcp::server::{Http, HttpLimits, Named};
+use tramline_mcp::server::{HttpLimits, HttpOptions, NamedToken};
 
 async fn listen(limits: HttpLimits) -> (SocketAddr, DropGuard) {
-    let named = |name: &str| Named {
+    let named = |name: &str| NamedToken {
         name: name.into(),
         token: format!("{name}-secret"),
         approver: false,
     };
-    let http = Http {
+    let http = HttpOptions {
         token: Some("own-secret".into()),
-        named: vec![named("ann"), named("bob")],
+        named_tokens: vec![named("ann"), named("bob")],
         limits,
-        ..Http::at("127.0.0.1:0".parse().unwrap())
+        ..HttpOptions::at("127.0.0.1:0".parse().unwrap())
     };
     listen_as(serving(&[], vec![]), http).await
 }
 
-/// A request of an older client. Of the answer, as much as there is once its head is whole.
+/// A request of an older client. Returns the answer up to at least the end of its head.
 async fn asked(
     address: SocketAddr,
     method: &str,
@@ -68,7 +68,7 @@ async fn opened(address: SocketAddr, caller: &str) -> String {
     id
 }
 
-/// What a caller gets who uses a session: 200 where it is its own.
+/// The status that a caller gets for using a session: 200 if it is its own.
 async fn used(address: SocketAddr, caller: &str, session: &str) -> u16 {
     let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
     status(&asked(address, "POST", (caller, Some(session)), ping).await)
@@ -115,7 +115,7 @@ async fn the_longest_idle_session_goes_for_a_new_one() {
     let second = opened(address, "ann").await;
     assert_eq!(used(address, "ann", &first).await, 200);
     let third = opened(address, "ann").await;
-    // Her own, and the one that she did not use.
+    // Her own least recently used session was closed.
     assert_eq!(used(address, "ann", &second).await, 404);
     assert_eq!(used(address, "ann", &first).await, 200);
     assert_eq!(used(address, "ann", &third).await, 200);

@@ -1,11 +1,11 @@
-//! Settings and traces for agents: keys by name, runs step by step, secrets never.
+//! Settings and traces for agents: keys by name, runs step by step, never secrets.
 
 use super::support::{ERAS, calling, connect, graph, over, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::{Callable, Store};
-use tramline_engine::testing::{FakeSealer, MemoryStore};
-use tramline_engine::{Engine, Options, Settings, Shelf};
+use tramline_engine::testing::{FakeCipher, MemoryStore};
+use tramline_engine::{Engine, EngineOptions, Settings, WorkflowMap};
 use tramline_mcp::server::{Server, Toolset};
 
 const SECRET: &str = "sk-live-0123456789abcdefXYZ";
@@ -18,19 +18,19 @@ fn serving() -> Server {
 fn with_settings() -> (Server, Settings) {
     let store = Arc::new(MemoryStore::default());
     let kept = Arc::clone(&store) as Arc<dyn Store>;
-    let settings = Settings::new(kept, Arc::new(FakeSealer(3)), []).unwrap();
+    let settings = Settings::new(kept, Arc::new(FakeCipher(3)), []).unwrap();
     let nodes = "      - { id: entry, type: entry, next: act }
       - { id: act, type: mcp, server: t, tool: look, args: { auth: 'Bearer ${settings.TOKEN}' }, next: exit }
       - { id: exit, type: exit }\n";
     let graphs = vec![graph("uses_it", nodes), calling("plain", "look", "")];
-    let shelf = Shelf::new(graphs.iter().map(|graph| Callable {
+    let shelf = WorkflowMap::new(graphs.iter().map(|graph| Callable {
         graph: Arc::clone(graph),
         origin: tramline_core::Value::Null,
     }));
-    settings.told_users(vec![("TOKEN".into(), "server github".into())]);
-    let options = Options {
+    settings.set_users(vec![("TOKEN".into(), "server github".into())]);
+    let options = EngineOptions {
         settings: Some(settings.clone()),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let engine = Engine::with_workflows(store, Arc::new(tools()), Arc::new(shelf), options);
     let server = over(engine, &[Toolset::Library, Toolset::Graphs], graphs);

@@ -1,4 +1,5 @@
-//! Clients that hold connections and send little: each has so long, and all of them so much room.
+//! Clients that hold connections and send little: each has a time limit, and all of them together a connection
+//! limit.
 
 use super::http::listen_as;
 use super::support::serving;
@@ -9,14 +10,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
-use tramline_mcp::server::{Http, HttpLimits};
+use tramline_mcp::server::{HttpLimits, HttpOptions};
 
-/// What is waited for in these tests, in place of seconds.
+/// Time limits that these tests wait for.
 const SHORT: Duration = Duration::from_millis(150);
-/// What must not happen in these tests.
+/// Time limits that must not be reached.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Nothing is ever over.
+/// Limits that are never reached.
 fn patient() -> HttpLimits {
     HttpLimits {
         head: LONG,
@@ -28,9 +29,9 @@ fn patient() -> HttpLimits {
 }
 
 async fn listen(limits: HttpLimits) -> (SocketAddr, DropGuard) {
-    let http = Http {
+    let http = HttpOptions {
         limits,
-        ..Http::at("127.0.0.1:0".parse().unwrap())
+        ..HttpOptions::at("127.0.0.1:0".parse().unwrap())
     };
     listen_as(serving(&[], vec![]), http).await
 }
@@ -41,7 +42,7 @@ async fn sent(address: SocketAddr, text: &str) -> TcpStream {
     stream
 }
 
-/// What comes until the server closes the connection.
+/// What is received until the server closes the connection.
 async fn until_closed(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     let read = stream.read_to_end(&mut answer);
@@ -54,7 +55,7 @@ fn health(address: SocketAddr) -> String {
     format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\n\r\n")
 }
 
-/// The first line of an answer to a request for the sign of life.
+/// The first line of the answer to a health check.
 async fn alive(address: SocketAddr) -> String {
     let mut stream = sent(address, &health(address)).await;
     first_line(&mut stream).await
@@ -85,7 +86,7 @@ async fn half_a_head_is_not_waited_for() {
         let stream = sent(address, half).await;
         assert!(!until_closed(stream).await.contains("200"), "{half}");
     }
-    // Also of a second request on the same connection.
+    // The same for a second request on the connection.
     let mut stream = sent(address, &health(address)).await;
     assert_eq!(first_line(&mut stream).await, "HTTP/1.1 200 OK");
     stream.write_all(b"GET /hea").await.unwrap();
@@ -128,12 +129,14 @@ async fn who_takes_nothing_of_an_answer_is_given_up() {
         ..patient()
     };
     let (address, _guard) = listen(limits).await;
-    // More answers than any buffer of the system holds, and none of them read.
+    // More answers than any system buffer holds, none of them read.
     let mut greedy = TcpStream::connect(address).await.unwrap();
     let (_unread, mut asks) = greedy.split();
     let many = health(address).repeat(1_000);
     let asking = async { while asks.write_all(many.as_bytes()).await.is_ok() {} };
-    timeout(SOON, asking).await.expect("it is still served");
+    timeout(SOON, asking)
+        .await
+        .expect("the connection was not closed");
     assert_eq!(alive(address).await, "HTTP/1.1 200 OK");
 }
 
@@ -155,12 +158,12 @@ async fn silent_connections_make_room_for_one_that_asks() {
     for _ in 0..3 {
         assert_eq!(alive(address).await, "HTTP/1.1 200 OK");
     }
-    // Those that never asked go before those that did.
+    // Connections without any request are closed first.
     kept.write_all(health(address).as_bytes()).await.unwrap();
     let mut rest = Vec::new();
     while !String::from_utf8_lossy(&rest).contains("200 OK") {
         let read = timeout(SOON, kept.read_buf(&mut rest)).await.unwrap();
-        assert!(read.unwrap() > 0, "it was closed");
+        assert!(read.unwrap() > 0, "the connection was closed");
     }
     let mut open = 0;
     for mut stream in silent {
@@ -169,6 +172,25 @@ async fn silent_connections_make_room_for_one_that_asks() {
         open += usize::from(closed.is_err());
     }
     assert!(open < most, "{open} are open");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_bodies_make_room_for_one_that_asks() {
+    let most = 8;
+    let limits = HttpLimits {
+        connections: most,
+        ..patient()
+    };
+    let (address, _guard) = listen(limits).await;
+    let half = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    let mut waiting = Vec::new();
+    for _ in 0..2 * most {
+        waiting.push(sent(address, &half).await);
+    }
+    assert_eq!(alive(address).await, "HTTP/1.1 200 OK");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -184,14 +206,14 @@ async fn requests_under_way_keep_their_room() {
          Content-Length: 2\r\n\r\n"
     );
     let mut slow = sent(address, &head).await;
-    // The server asks for the body: the request is under way.
+    // The server asks for the body: the request is running.
     assert_eq!(first_line(&mut slow).await, "HTTP/1.1 100 Co");
     let other = tokio::spawn(async move { alive(address).await });
     slow.write_all(b"{}").await.unwrap();
     let mut rest = Vec::new();
     while !String::from_utf8_lossy(&rest).contains("HTTP/1.1 400") {
         let read = timeout(SOON, slow.read_buf(&mut rest)).await.unwrap();
-        assert!(read.unwrap() > 0, "it was closed");
+        assert!(read.unwrap() > 0, "the connection was closed");
     }
     assert_eq!(other.await.unwrap(), "HTTP/1.1 200 OK");
 }

@@ -1,4 +1,4 @@
-//! The SOP toolset: replies in the shapes that agents know, small, quick, each to its owner.
+//! The SOP toolset: replies in the shapes that agents know, small, fast, and only for their owner.
 
 use super::support::{Client, ERAS, connect, engine, over, structured};
 use serde_json::{Value as Json, json};
@@ -9,18 +9,22 @@ use std::time::{Duration, Instant};
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::formats::sop_markdown;
-use tramline_core::navigate::{self, Ask, Walk};
-use tramline_engine::Guide;
-use tramline_engine::seams::Hints;
+use tramline_core::sop_session::{self, MoveRequest, SopSession};
+use tramline_engine::SopStart;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_mcp::server::{Server, Toolset};
 
-mod asking;
+mod confirmation;
 mod edits;
-mod judged;
+mod gate_checks;
+mod nested;
+mod one_session;
 mod pinned;
+mod replaced_session;
 mod rules;
-mod seats;
+mod servers;
+mod two_procedures;
 
 /// Tools that read these files, and one that can be called.
 fn tools(files: Vec<(&'static str, String)>) -> FakeTools {
@@ -40,8 +44,10 @@ fn tools(files: Vec<(&'static str, String)>) -> FakeTools {
         }
     };
     FakeTools::new()
-        .tool("builtin", "read-file", Hints::default(), read)
-        .tool("shop", "pay", Hints::default(), |given| async { Ok(given) })
+        .tool("builtin", "read-file", ToolHints::default(), read)
+        .tool("shop", "pay", ToolHints::default(), |given| async {
+            Ok(given)
+        })
 }
 
 fn serving(files: Vec<(&'static str, String)>) -> Server {
@@ -52,7 +58,7 @@ fn serving(files: Vec<(&'static str, String)>) -> Server {
     )
 }
 
-async fn say(client: &Client, tool: &str, arguments: Json) -> Json {
+async fn call_sop(client: &Client, tool: &str, arguments: Json) -> Json {
     structured(&client.call(tool, arguments).await).clone()
 }
 
@@ -66,7 +72,7 @@ const DESK: &str = "---\nagent: desk\n---\n```mermaid\nflowchart TD\n  START -->
 const WEEK: &str = "```mermaid\nflowchart TD\n  W1 --> W2([Over])\n```\n";
 
 #[tokio::test]
-async fn conversations_begin_move_and_call_in_both_eras() {
+async fn sessions_start_move_and_call_with_both_handshakes() {
     for era in ERAS {
         let files = vec![
             ("a/desk.md", DESK.to_owned()),
@@ -76,25 +82,25 @@ async fn conversations_begin_move_and_call_in_both_eras() {
         let client = connect(&server, era).await;
         let early = client.call("goto_node", json!({"node_id": "START"})).await;
         assert_eq!(early.is_error, Some(true));
-        let loaded = say(&client, "load_graph", json!({"sop_file": "a/desk.md"})).await;
+        let loaded = call_sop(&client, "load_graph", json!({"sop_file": "a/desk.md"})).await;
         assert_eq!(loaded["agent"], "desk");
         assert_eq!(loaded["graph"]["terminal_nodes"], json!(["END"]));
         let session = loaded["session_id"].clone();
-        let off = say(&client, "goto_node", json!({"node_id": "PAY"})).await;
+        let off = call_sop(&client, "goto_node", json!({"node_id": "PAY"})).await;
         assert_eq!(off["valid"], false);
         assert_eq!(off["valid_next"], json!(["START"]));
-        say(&client, "advance", json!({"session_id": session})).await;
-        let paid = say(
+        call_sop(&client, "advance", json!({"session_id": session})).await;
+        let paid = call_sop(
             &client,
             "sop_call",
             json!({"tool": "pay", "arguments": {"sum": 3}}),
         )
         .await;
         assert_eq!(paid["sum"], 3);
-        let inside = say(&client, "goto_node", json!({"node_id": "WEEK"})).await;
+        let inside = call_sop(&client, "goto_node", json!({"node_id": "WEEK"})).await;
         assert_eq!(inside["node"]["id"], "W1");
         assert_eq!(inside["procedure"], "week");
-        let end = say(&client, "advance", json!({})).await;
+        let end = call_sop(&client, "advance", json!({})).await;
         assert_eq!(end["node"]["id"], "END", "{end}");
         let prompts = client.service.list_all_prompts().await.unwrap();
         assert_eq!(prompts[0].name, "desk");
@@ -123,7 +129,7 @@ async fn replies_for_every_node_of_the_examples_are_small() {
         "onboarding/onboarding.md",
         "onboarding/week.md",
     ] {
-        // Any node can be gone to where nothing is refused.
+        // In observe mode any node can be reached.
         let text = example(name)
             .replacen("mode: strict", "mode: observe", 1)
             .replace("mode: warn", "mode: observe");
@@ -135,11 +141,11 @@ async fn replies_for_every_node_of_the_examples_are_small() {
         let nodes = sop_markdown::read(text.as_bytes(), "x").unwrap().sop.nodes;
         let server = serving(vec![("x.md", text)]);
         let client = connect(&server, ERAS[0]).await;
-        say(&client, "load_graph", json!({"sop_file": "x.md"})).await;
+        call_sop(&client, "load_graph", json!({"sop_file": "x.md"})).await;
         for node in nodes {
-            let reply = say(&client, "goto_node", json!({"node_id": node.id.as_str()})).await;
+            let reply = call_sop(&client, "goto_node", json!({"node_id": node.id.as_str()})).await;
             assert_eq!(reply["valid"], true, "{reply}");
-            // The path of a real conversation is as long as its procedure, not as this test.
+            // The path of a real session is as long as its procedure, not as this test.
             let mut reply = reply;
             reply["path"] = json!([
                 "START",
@@ -179,7 +185,7 @@ fn thousand() -> String {
 async fn a_move_in_a_large_procedure_is_quick() {
     let read = sop_markdown::read(thousand().as_bytes(), "x").unwrap();
     let engine = engine(MemoryStore::default(), FakeTools::new());
-    let guide = Guide {
+    let guide = SopStart {
         sops: vec![Arc::new(read.sop)],
         files: Vec::new(),
         session: None,
@@ -188,15 +194,15 @@ async fn a_move_in_a_large_procedure_is_quick() {
         ttl_ms: None,
         pinned: None,
     };
-    let id = engine.guide(guide).await.unwrap();
+    let id = engine.start_sop_session(guide).await.unwrap();
     let go = async |node: String| {
-        let ask = Ask {
+        let ask = MoveRequest {
             node: Some(node.into()),
-            ..Ask::default()
+            ..MoveRequest::default()
         };
-        let decide = |walk: &Walk| navigate::goto(walk, &ask);
-        let moved = engine.navigate(&id, decide, |walk, turn| {
-            (walk.at_id().cloned(), turn.refusal.clone())
+        let decide = |walk: &SopSession| sop_session::move_to(walk, &ask);
+        let moved = engine.update_sop_session(&id, decide, |walk, turn| {
+            (walk.current_node_id().cloned(), turn.refusal.clone())
         });
         let (at, refusal) = moved.await.unwrap();
         assert!(refusal.is_none(), "{refusal:?}");
@@ -208,6 +214,6 @@ async fn a_move_in_a_large_procedure_is_quick() {
         go(format!("N{at}")).await;
     }
     let each = begun.elapsed() / 999;
-    // Without optimisation and on a busy machine; the product's measure is 100 µs.
+    // Without optimization and on a busy machine; the product's target is 100 µs.
     assert!(each < Duration::from_micros(1_000), "{each:?} for one move");
 }

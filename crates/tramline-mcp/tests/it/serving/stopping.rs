@@ -1,4 +1,4 @@
-//! A server that stops, whatever is open.
+//! A server stops whatever connections are open.
 
 use super::support::serving;
 use crate::support::SOON;
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tramline_mcp::server::{Beside, Http, HttpLimits};
+use tramline_mcp::server::{ExtraRoutes, HttpLimits, HttpOptions};
 
 /// A stream of events that never ends by itself.
 async fn endless() -> axum::response::Response {
@@ -31,20 +31,20 @@ async fn it_ends_whatever_is_open() {
     let routes = axum::Router::new()
         .route("/events", axum::routing::get(endless))
         .route("/silence", axum::routing::get(silence));
-    let beside = Beside {
+    let beside = ExtraRoutes {
         guarded: routes,
         open: axum::Router::new(),
     };
-    let http = Http {
+    let http = HttpOptions {
         limits: HttpLimits {
             drain: Duration::from_millis(100),
             ..HttpLimits::default()
         },
-        ..Http::at("127.0.0.1:0".parse().unwrap())
+        ..HttpOptions::at("127.0.0.1:0".parse().unwrap())
     };
     let stop = CancellationToken::new();
     let server = serving(&[], vec![]);
-    let listening = server.listen_beside(http, beside, stop.clone()).await;
+    let listening = server.listen_with_routes(http, beside, stop.clone()).await;
     let listening = listening.unwrap();
     let address = listening.address;
     let served = tokio::spawn(listening.serve());
@@ -68,10 +68,10 @@ async fn it_ends_whatever_is_open() {
     stop.cancel();
     timeout(SOON, served)
         .await
-        .expect("it does not end")
+        .expect("the server did not stop")
         .unwrap()
         .unwrap();
-    // The stream came to its end, as its reader can tell.
+    // The stream ended properly for its reader.
     timeout(SOON, events.read_to_end(&mut told))
         .await
         .unwrap()

@@ -1,4 +1,4 @@
-//! A server in this process and a client that remembers what it heard.
+//! A server in this process, and a client that records what it receives.
 
 #![expect(
     deprecated,
@@ -26,12 +26,12 @@ use tokio::sync::mpsc;
 use tramline_core::Value;
 use tramline_core::formats::yaml_graph;
 use tramline_core::graph::Graph;
-use tramline_engine::seams::{Hints, Store, Tools};
+use tramline_engine::seams::{Store, ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, Options};
-use tramline_mcp::server::{About, Server, Toolset};
+use tramline_engine::{Engine, EngineOptions};
+use tramline_mcp::server::{Server, ServerDescription, Toolset};
 
-/// The two ways clients speak.
+/// The two handshakes of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
     Legacy,
@@ -40,29 +40,29 @@ pub(crate) enum Era {
 
 pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
-/// What a client hears beside its answers.
+/// What a client receives besides answers.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum ClientEvent {
     Changed,
     Asked(Box<ElicitRequestParams>),
     Logged(Box<LoggingMessageNotificationParam>),
 }
 
-/// A client's side.
-pub(crate) struct Ear {
+/// The client's handler.
+pub(crate) struct RecordingHandler {
     capabilities: ClientCapabilities,
-    heard: mpsc::UnboundedSender<Heard>,
-    /// What is answered to questions, in this order; without an answer they stay open.
+    events: mpsc::UnboundedSender<ClientEvent>,
+    /// Answers to questions, in order; without an answer a question stays open.
     answers: Mutex<VecDeque<ElicitResult>>,
 }
 
-impl ClientHandler for Ear {
+impl ClientHandler for RecordingHandler {
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let _ = self.heard.send(Heard::Asked(Box::new(request)));
+        let _ = self.events.send(ClientEvent::Asked(Box::new(request)));
         let answer = self.answers.lock().unwrap().pop_front();
         match answer {
             Some(answer) => Ok(answer),
@@ -75,11 +75,11 @@ impl ClientHandler for Ear {
         params: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let _ = self.heard.send(Heard::Logged(Box::new(params)));
+        let _ = self.events.send(ClientEvent::Logged(Box::new(params)));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        let _ = self.heard.send(Heard::Changed);
+        let _ = self.events.send(ClientEvent::Changed);
     }
 
     fn get_info(&self) -> ClientConfig {
@@ -91,18 +91,18 @@ impl ClientHandler for Ear {
 
 /// A connected client.
 pub(crate) struct Client {
-    pub(crate) service: RunningService<RoleClient, Ear>,
-    pub(crate) heard: mpsc::UnboundedReceiver<Heard>,
-    /// A modern client hears of changes where it has subscribed.
+    pub(crate) service: RunningService<RoleClient, RecordingHandler>,
+    pub(crate) events: mpsc::UnboundedReceiver<ClientEvent>,
+    /// Modern clients are notified of changes through a subscription.
     subscription: Option<Subscription>,
 }
 
-/// Connects a client of an era that declares nothing.
+/// Connects a client without capabilities.
 pub(crate) async fn connect(server: &Server, era: Era) -> Client {
     connect_with(server, era, ClientCapabilities::default()).await
 }
 
-/// Connects a client of an era.
+/// Connects a client with these capabilities.
 pub(crate) async fn connect_with(
     server: &Server,
     era: Era,
@@ -115,12 +115,12 @@ pub(crate) async fn connect_with(
     connect_over(theirs, era, capabilities).await
 }
 
-/// The way to a server over HTTP, for callers with a token or without.
+/// Transport to an HTTP server, with or without a token.
 pub(crate) fn over_http(
     address: SocketAddr,
     token: Option<&str>,
 ) -> StreamableHttpClientTransport<reqwest::Client> {
-    // Clients are built with a TLS stack also where they do not use it; there may be one already.
+    // Clients need a TLS provider even if they do not use it; one may already be installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut config = StreamableHttpClientTransportConfig::with_uri(format!("http://{address}/mcp"));
     if let Some(token) = token {
@@ -129,7 +129,7 @@ pub(crate) fn over_http(
     StreamableHttpClientTransport::from_config(config)
 }
 
-/// Connects a client of an era over any transport.
+/// Connects a client over any transport.
 pub(crate) async fn connect_over<T, E, A>(
     transport: T,
     era: Era,
@@ -140,9 +140,9 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     let (sender, heard) = mpsc::unbounded_channel();
-    let ear = Ear {
+    let ear = RecordingHandler {
         capabilities,
-        heard: sender,
+        events: sender,
         answers: Mutex::default(),
     };
     let mode = match era {
@@ -161,7 +161,7 @@ where
     };
     Client {
         service,
-        heard,
+        events: heard,
         subscription,
     }
 }
@@ -176,8 +176,8 @@ impl Client {
         tools.iter().map(|tool| tool.name.to_string()).collect()
     }
 
-    /// Waits until the server says that its tools have changed.
-    pub(crate) async fn changed(&mut self) {
+    /// Waits until the server reports that its tools changed.
+    pub(crate) async fn wait_tools_changed(&mut self) {
         let told = async {
             match &mut self.subscription {
                 Some(subscription) => {
@@ -190,19 +190,19 @@ impl Client {
                         "{told:?}"
                     );
                 }
-                None => while !matches!(self.heard.recv().await.unwrap(), Heard::Changed) {},
+                None => while !matches!(self.events.recv().await.unwrap(), ClientEvent::Changed) {},
             }
         };
         tokio::time::timeout(SOON, told).await.unwrap();
     }
 
-    /// Answers a coming question.
-    pub(crate) fn will_say(&self, answer: ElicitResult) {
+    /// Queues an answer to a question.
+    pub(crate) fn queue_answer(&self, answer: ElicitResult) {
         let mut answers = self.service.service().answers.lock().unwrap();
         answers.push_back(answer);
     }
 
-    /// What was logged until the message with these words.
+    /// The log messages up to the one that contains `words`.
     pub(crate) async fn logged_until(
         &mut self,
         words: &str,
@@ -210,7 +210,7 @@ impl Client {
         let mut all = Vec::new();
         let logged = async {
             loop {
-                if let Heard::Logged(logged) = self.heard.recv().await.unwrap() {
+                if let ClientEvent::Logged(logged) = self.events.recv().await.unwrap() {
                     let last = logged.data["message"].as_str().unwrap().contains(words);
                     all.push(*logged);
                     if last {
@@ -224,11 +224,11 @@ impl Client {
         all
     }
 
-    /// Waits for a question that was asked.
-    pub(crate) async fn asked(&mut self) -> ElicitRequestParams {
+    /// Waits for the next question.
+    pub(crate) async fn next_question(&mut self) -> ElicitRequestParams {
         let asked = async {
             loop {
-                if let Heard::Asked(asked) = self.heard.recv().await.unwrap() {
+                if let ClientEvent::Asked(asked) = self.events.recv().await.unwrap() {
                     return *asked;
                 }
             }
@@ -250,17 +250,17 @@ pub(crate) fn request(tool: &str, arguments: Json) -> CallToolRequestParams {
     CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments)
 }
 
-/// What a result holds as structure.
+/// The structured content of a result.
 pub(crate) fn structured(result: &CallToolResult) -> &Json {
     result.structured_content.as_ref().unwrap()
 }
 
-/// A graph that says what it is given, in these steps between entry and exit.
+/// A graph with these nodes that accepts any object.
 pub(crate) fn graph(name: &str, nodes: &str) -> Arc<Graph> {
     graph_taking(name, "{ type: object }", nodes)
 }
 
-/// The same with this schema of what it takes.
+/// A graph with this input schema.
 pub(crate) fn graph_taking(name: &str, schema: &str, nodes: &str) -> Arc<Graph> {
     let text = format!(
         "version: '1.0'\nserver: {{ name: s, version: '1' }}\nmcpServers: {{ t: {{ command: x }} }}\n\
@@ -271,7 +271,7 @@ pub(crate) fn graph_taking(name: &str, schema: &str, nodes: &str) -> Arc<Graph> 
     Arc::clone(&document.workflows[0])
 }
 
-/// A graph that calls one tool of the server `t`, with more members of the node.
+/// A graph that calls one tool of the server `t`, with more fields in the node.
 pub(crate) fn calling(name: &str, tool: &str, more: &str) -> Arc<Graph> {
     let nodes = format!(
         "      - {{ id: entry, type: entry, next: act }}\n\
@@ -291,37 +291,37 @@ pub(crate) fn pure(name: &str) -> Arc<Graph> {
     graph(name, THROUGH)
 }
 
-/// Nodes that do nothing.
+/// Nodes that pass their input through.
 pub(crate) const THROUGH: &str =
     "      - { id: entry, type: entry, next: exit }\n      - { id: exit, type: exit }\n";
 
-/// `look` only reads, `work` says nothing of itself.
+/// `look` only reads, `work` has no annotations.
 pub(crate) fn tools() -> FakeTools {
-    let look = Hints {
+    let look = ToolHints {
         read_only: Some(true),
         open_world: Some(false),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let echo = |arguments: Value| async { Ok(arguments) };
     FakeTools::new()
         .tool("t", "look", look, echo)
-        .tool("t", "work", Hints::default(), echo)
+        .tool("t", "work", ToolHints::default(), echo)
 }
 
 pub(crate) fn engine(store: impl Store, tools: impl Tools) -> Engine {
-    Engine::new(Arc::new(store), Arc::new(tools), Options::default())
+    Engine::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
 }
 
-/// A server of these graphs over fresh parts.
+/// A server with these graphs over a new store.
 pub(crate) fn serving(toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
     let engine = engine(MemoryStore::default(), tools());
     over(engine, toolsets, graphs)
 }
 
-/// A server of these graphs over an engine.
+/// A server with these graphs over an engine.
 pub(crate) fn over(engine: Engine, toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
     let graphs = graphs.into_iter().map(|graph| (graph, Value::Null));
-    Server::new(engine, About::default(), toolsets, graphs).unwrap()
+    Server::new(engine, ServerDescription::default(), toolsets, graphs).unwrap()
 }
 
 /// A client that can show forms.
@@ -329,7 +329,7 @@ pub(crate) fn forms() -> ClientCapabilities {
     ClientCapabilities::builder().enable_elicitation().build()
 }
 
-/// A form that was filled in.
+/// A completed form.
 pub(crate) fn filled(content: Json) -> ElicitResult {
     ElicitResult::new(ElicitationAction::Accept).with_content(content)
 }

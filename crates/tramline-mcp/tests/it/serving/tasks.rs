@@ -1,4 +1,4 @@
-//! Long runs as tasks: handed over, asked for, answered, cancelled, by any server over the store.
+//! Long runs as tasks: handed over, polled, answered, cancelled, by any server over the store.
 
 use super::support::{
     Client, ERAS, Era, calling, connect, connect_with, engine, filled, over, request,
@@ -12,20 +12,25 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tramline_core::Value;
 use tramline_engine::Engine;
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_mcp::server::{Server, Toolset};
 
-/// A tool that ends when it may.
+/// A tool that waits to be released.
 fn slow(store: &MemoryStore, gate: &Arc<Semaphore>) -> Engine {
     let gate = Arc::clone(gate);
-    let tools = FakeTools::new().tool("t", "slow", Hints::default(), move |arguments: Value| {
-        let gate = Arc::clone(&gate);
-        async move {
-            gate.acquire().await.unwrap().forget();
-            Ok(arguments)
-        }
-    });
+    let tools = FakeTools::new().tool(
+        "t",
+        "slow",
+        ToolHints::default(),
+        move |arguments: Value| {
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.acquire().await.unwrap().forget();
+                Ok(arguments)
+            }
+        },
+    );
     engine(store.clone(), tools)
 }
 
@@ -44,7 +49,7 @@ fn tasks() -> ClientCapabilities {
         .build()
 }
 
-/// Calls and is handed a task.
+/// Calls the tool and gets a task.
 async fn handed(client: &Client) -> String {
     let called = client
         .service
@@ -67,7 +72,7 @@ async fn state(client: &Client, id: &str) -> TaskPayload {
         .payload
 }
 
-/// Asks until the task stands as wanted.
+/// Polls until the task has the wanted state.
 async fn until(client: &Client, id: &str, wanted: impl Fn(&TaskPayload) -> bool) -> TaskPayload {
     let began = std::time::Instant::now();
     loop {
@@ -108,7 +113,12 @@ async fn a_long_run_is_a_task_for_who_knows_tasks() {
             .peer()
             .get_task(GetTaskParams::new("run_x"))
             .await;
-        assert!(unknown.unwrap_err().to_string().contains("no task `run_x`"));
+        assert!(
+            unknown
+                .unwrap_err()
+                .to_string()
+                .contains("unknown task `run_x`")
+        );
     }
 }
 
@@ -162,7 +172,7 @@ async fn a_call_in_doubt_is_decided_through_the_client() {
     let first = slow(&store, &gate);
     let client = connect_with(&server(first.clone(), ""), Era::Modern, tasks()).await;
     let id = handed(&client).await;
-    // The process goes while the call is out: nobody knows whether it happened.
+    // The process stops while the call is running, so its outcome is unknown.
     first.close().await;
     let second = server(slow(&store, &gate), "");
     let client = connect_with(&second, Era::Modern, tasks()).await;
@@ -198,7 +208,10 @@ async fn requests_about_tasks_are_in_the_audit() {
         .await
         .unwrap();
     peer.cancel_task(CancelTaskParams::new(&id)).await.unwrap();
-    let notes = engine.notes(0, Some(&id.parse().unwrap())).await.unwrap();
+    let notes = engine
+        .audit_notes(0, Some(&id.parse().unwrap()))
+        .await
+        .unwrap();
     let told: Vec<_> = notes
         .iter()
         .map(|note| {
@@ -213,6 +226,33 @@ async fn requests_about_tasks_are_in_the_audit() {
     assert_eq!(
         told,
         [("tasks/update", &door, &by), ("tasks/cancel", &door, &by)]
+    );
+}
+
+/// Requests about a task that the caller cannot see are recorded, too.
+#[tokio::test]
+async fn requests_about_unknown_tasks_are_in_the_audit() {
+    let (store, gate) = (MemoryStore::default(), Arc::new(Semaphore::new(0)));
+    let engine = slow(&store, &gate);
+    let client = connect_with(&server(engine.clone(), ""), Era::Modern, tasks()).await;
+    let id = "run_01m7p65xffqb849x7dtybs7qzf";
+    let peer = client.service.peer();
+    let update = UpdateTaskParams::new(id, Default::default());
+    peer.update_task(update).await.unwrap_err();
+    let cancel = CancelTaskParams::new(id);
+    peer.cancel_task(cancel).await.unwrap_err();
+    let notes = engine.audit_notes(0, None).await.unwrap();
+    let told: Vec<_> = notes
+        .iter()
+        .map(|note| (&note["command"], &note["result"], &note["run_id"]))
+        .collect();
+    let (refused, run) = (json!("refused"), json!(id));
+    assert_eq!(
+        told,
+        [
+            (&json!("tasks/update"), &refused, &run),
+            (&json!("tasks/cancel"), &refused, &run)
+        ]
     );
 }
 

@@ -1,10 +1,10 @@
-//! What is switched on is there, what is not is not, and names are one tool's alone.
+//! Only enabled toolsets are served, and tool names are unique.
 
 use super::support::{ERAS, calling, connect, engine, pure, serving, structured, tools};
 use serde_json::json;
 use tramline_core::Value;
 use tramline_engine::testing::MemoryStore;
-use tramline_mcp::server::{About, NameTaken, Server, Toolset};
+use tramline_mcp::server::{NameTaken, Server, ServerDescription, Toolset};
 
 #[tokio::test]
 async fn only_what_is_switched_on_is_offered() {
@@ -71,7 +71,7 @@ async fn a_graph_may_not_take_a_tools_name() {
     let make = |toolsets: &[Toolset], names: &[&str]| {
         let graphs = names.iter().map(|name| (pure(name), Value::Null));
         let engine = engine(MemoryStore::default(), tools());
-        Server::new(engine, About::default(), toolsets, graphs).err()
+        Server::new(engine, ServerDescription::default(), toolsets, graphs).err()
     };
     assert_eq!(make(&[Toolset::Graphs], &["runs_list"]), None);
     let taken = make(&Toolset::ALL, &["runs_list"]).unwrap();

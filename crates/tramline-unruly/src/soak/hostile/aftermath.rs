@@ -1,9 +1,9 @@
-//! After the attacks: servers end in time with connections still open, and what they left on the
-//! disk, in logs and as effects is held against what was allowed.
+//! After the attacks: servers must stop in time with connections still open, and what they left on
+//! disk, in logs and as effects is checked.
 
-use super::http::Request;
+use super::http::HttpRequest;
 use super::witness::ViolationKind;
-use super::{Arena, Report, locked};
+use super::{HostileContext, HostileReport, locked};
 use crate::processes;
 use anyhow::Result;
 use nix::sys::signal::Signal;
@@ -13,32 +13,32 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What all attacks of a soak may leave on the disk, in bytes.
+/// Bytes that all attacks of a soak may leave on disk.
 const DISK_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 
-/// What a log of a server may hold, in bytes: what servers and documents say may not fill a disk.
+/// Bytes that the log of a server may hold: output of servers and documents must not fill a disk.
 const LOG_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// Ends everything and checks what is left.
-pub(super) fn check(arena: &Arena) -> Result<()> {
+/// Stops everything and checks what is left.
+pub(super) fn check(arena: &HostileContext) -> Result<()> {
     stop_all(arena)?;
     logs(arena);
     disk(arena);
     effects(arena);
-    arena.witness_files();
+    arena.check_files();
     let listed = arena
         .world
         .operator(&["runs", "--most", "1", "--json"])
         .output()?;
     if !listed.status.success() {
-        let what = format!("the data directory cannot be read any more: {listed:?}");
-        arena.witness.violated(ViolationKind::Death, what);
+        let what = format!("the data directory can no longer be read: {listed:?}");
+        arena.witness.record_violation(ViolationKind::Death, what);
     }
     Ok(())
 }
 
-/// Ends all servers by SIGTERM while a stream of events and half a request are open.
-fn stop_all(arena: &Arena) -> Result<()> {
+/// Stops all servers with SIGTERM while an event stream and half a request are open.
+fn stop_all(arena: &HostileContext) -> Result<()> {
     for subject in arena.subjects() {
         let mut held = Vec::new();
         if let Some(address) = subject.address() {
@@ -49,11 +49,11 @@ fn stop_all(arena: &Arena) -> Result<()> {
             held.extend(half);
             if let Some(run) = waiting(arena) {
                 let path = format!("/api/runs/{run}/events");
-                held.extend(Request::new("GET", &path).open(address));
+                held.extend(HttpRequest::new("GET", &path).open(address));
             }
         }
         if let Some(ending) = subject.end(Signal::SIGTERM)? {
-            arena.ended(subject, Signal::SIGTERM, &ending);
+            arena.check_exit(subject, Signal::SIGTERM, &ending);
         }
         drop(held);
         for mark in subject.marks() {
@@ -63,9 +63,9 @@ fn stop_all(arena: &Arena) -> Result<()> {
     Ok(())
 }
 
-/// A run that waits for a person, made for this.
-fn waiting(arena: &Arena) -> Option<String> {
-    let request = Request::json(
+/// Starts a run that waits for a person.
+fn waiting(arena: &HostileContext) -> Option<String> {
+    let request = HttpRequest::json(
         "POST",
         "/api/tools/waits/runs",
         &serde_json::json!({"input": {}}),
@@ -76,7 +76,7 @@ fn waiting(arena: &Arena) -> Option<String> {
     Some(begun.json()["run_id"].as_str()?.to_owned())
 }
 
-fn logs(arena: &Arena) {
+fn logs(arena: &HostileContext) {
     for subject in arena.subjects() {
         for path in subject.logs() {
             let name = subject.name;
@@ -84,24 +84,24 @@ fn logs(arena: &Arena) {
             let text = String::from_utf8_lossy(&bytes);
             if let Some(line) = text.lines().find(|line| line.contains("panicked at")) {
                 let what = format!("{name} panicked: {line}");
-                arena.witness.violated(ViolationKind::Death, what);
+                arena.witness.record_violation(ViolationKind::Death, what);
             }
             if bytes.contains(&0x1b) {
-                let what = format!("terminal escapes in what {name} printed");
-                arena.witness.violated(ViolationKind::Leak, what);
+                let what = format!("terminal escapes in the output of {name}");
+                arena.witness.record_violation(ViolationKind::Leak, what);
             }
             if bytes.len() as u64 > LOG_BYTES_MAX {
                 let what = format!("{name} printed {} MB", bytes.len() / 1024 / 1024);
-                arena.witness.violated(ViolationKind::Disk, what);
+                arena.witness.record_violation(ViolationKind::Disk, what);
             }
             arena
                 .witness
-                .reads(&format!("what {name} printed"), &path, &[]);
+                .search_file(&format!("the output of {name}"), &path, &[]);
         }
     }
 }
 
-fn disk(arena: &Arena) {
+fn disk(arena: &HostileContext) {
     let mut bytes = 0;
     for dir in [arena.world.data(), arena.world.path("studio-data")] {
         for path in files(&dir) {
@@ -111,12 +111,14 @@ fn disk(arena: &Arena) {
                 "settings.key" => &["the key"],
                 _ => &[],
             };
-            arena.witness.reads(&format!("the file {name}"), &path, but);
+            arena
+                .witness
+                .search_file(&format!("the file {name}"), &path, but);
         }
     }
     if bytes > DISK_BYTES_MAX {
-        let what = format!("{} MB on the disk", bytes / 1024 / 1024);
-        arena.witness.violated(ViolationKind::Disk, what);
+        let what = format!("{} MB on disk", bytes / 1024 / 1024);
+        arena.witness.record_violation(ViolationKind::Disk, what);
     }
 }
 
@@ -133,7 +135,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The calls in a log, by their key.
+/// The calls in a log, by key.
 fn calls(path: &Path) -> BTreeMap<String, Vec<Value>> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let mut calls: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -152,36 +154,42 @@ fn calls(path: &Path) -> BTreeMap<String, Vec<Value>> {
     calls
 }
 
-/// Every effect happened once, and those that need a person's word had it.
-fn effects(arena: &Arena) {
+/// Checks that every effect happened once, and that those that need approval had it.
+fn effects(arena: &HostileContext) {
     let approved = locked(&arena.approved);
     for log in ["record.log", "bank.log"] {
         for (key, arguments) in calls(&arena.world.path(log)) {
             if arguments.len() > 1 {
                 let what = format!("{key} happened {} times", arguments.len());
-                arena.witness.violated(ViolationKind::Repeated, what);
+                arena
+                    .witness
+                    .record_violation(ViolationKind::Repeated, what);
             }
             let run = key.split('/').next().unwrap_or_default();
             if log == "bank.log" && !approved.contains(run) {
-                let what = "a call that the operator wants to be asked about was made unasked";
-                arena.witness.violated(ViolationKind::Unapproved, what);
+                let what = "a call that needs the operator's approval was made without it";
+                arena
+                    .witness
+                    .record_violation(ViolationKind::Unapproved, what);
             }
             if arguments.iter().any(|given| given["pinned"] == true) {
-                let what = "a call went past the pinned procedure";
-                arena.witness.violated(ViolationKind::Unapproved, what);
+                let what = "a call bypassed the pinned procedure";
+                arena
+                    .witness
+                    .record_violation(ViolationKind::Unapproved, what);
             }
         }
     }
 }
 
-impl Arena {
-    /// Everything that was seen.
-    pub(super) fn report(&self) -> Report {
+impl HostileContext {
+    /// The report of everything observed.
+    pub(super) fn report(&self) -> HostileReport {
         let (outcomes, violations) = self.witness.tally();
-        let watched = self.watched();
+        let watched = self.counters();
         let dirs = [self.world.data(), self.world.path("studio-data")];
         let sizes = dirs.iter().flat_map(|dir| files(dir));
-        Report {
+        HostileReport {
             seed: self.settings.seed,
             seconds: self.begun.elapsed().as_secs(),
             rounds: self.rounds(),

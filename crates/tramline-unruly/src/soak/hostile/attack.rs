@@ -1,7 +1,7 @@
-//! Everything that is done to the servers, one entry for each kind of attack.
+//! All attacks on the servers, one entry per kind.
 
-use super::super::chance::Chance;
-use super::Arena;
+use super::super::seeded_rng::SeededRng;
+use super::HostileContext;
 use anyhow::Result;
 
 pub(super) mod agents;
@@ -10,15 +10,15 @@ pub(super) mod documents;
 pub(super) mod rebinding;
 pub(super) mod servers;
 
-/// A kind of attack. What it does gives its outcome in a word; an error is an answer that did not
-/// come, which is no fault by itself: whether the server still serves is seen by normal calls.
+/// A kind of attack. It returns its outcome in a word. An error means that no answer came, which is
+/// not a violation by itself: normal calls show whether the server still works.
 #[derive(Clone, Copy)]
 pub(super) struct Attack {
     pub(super) kind: &'static str,
-    pub(super) run: fn(&Arena, &mut Chance) -> Result<&'static str>,
+    pub(super) run: fn(&HostileContext, &mut SeededRng) -> Result<&'static str>,
 }
 
-/// All attacks, in no order.
+/// All attacks, in no particular order.
 pub(super) fn all() -> Vec<Attack> {
     let parts = [
         servers::ALL,

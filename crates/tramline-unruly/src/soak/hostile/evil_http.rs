@@ -1,6 +1,6 @@
-//! A malicious MCP server over HTTP: its handshake is right, and its answer to a call is not.
+//! A malicious MCP server over HTTP: its handshake is correct, its answer to a call is not.
 //!
-//! Whatever never ends here is given up after a bound in bytes and time, so that it ends by itself.
+//! Endless responses stop at a limit in bytes and time, so that they end by themselves.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -10,16 +10,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What "endless" ends at, in bytes: far beyond what an answer may hold.
+/// Bytes after which an "endless" response stops: far more than an answer may hold.
 const ENDLESS_BYTES: usize = 600 * 1024 * 1024;
-/// And in time.
+/// Time after which it stops.
 const ENDLESS_TIME: Duration = Duration::from_secs(8);
-/// What is written at a time, in bytes.
+/// Bytes written at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// No request is longer, in bytes.
+/// Longest request, in bytes.
 const REQUEST_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Listens until it is dropped.
+/// A listener that stops when it is dropped.
 pub(super) struct EvilHttp {
     pub(super) address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -38,7 +38,7 @@ impl EvilHttp {
                 }
                 if let Ok(stream) = stream {
                     let stopped = Arc::clone(&stopped);
-                    // A client that has gone ends it; there is nobody to tell.
+                    // A disconnected client ends it; the error is of no interest.
                     std::thread::spawn(move || {
                         let _ = serve(stream, &stopped);
                     });
@@ -85,7 +85,7 @@ fn tools() -> Value {
     json!({"tools": [{"name": "go", "inputSchema": {"type": "object"}, "annotations": hints}]})
 }
 
-/// The next request: what its path names, and its message.
+/// The next request: the kind from its path, and its message.
 fn request(reader: &mut BufReader<impl Read>) -> Result<Option<(String, Value)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -120,7 +120,7 @@ fn answer(stream: &mut TcpStream, id: &Value, result: Value) -> Result<()> {
     Ok(write!(stream, "{head} {}\r\n\r\n{body}", body.len())?)
 }
 
-/// The answer to a call.
+/// The malicious answer to a call.
 fn evil(kind: &str, stream: &mut TcpStream, id: &Value, stop: &AtomicBool) -> Result<()> {
     let open =
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":""#);
@@ -161,11 +161,11 @@ fn evil(kind: &str, stream: &mut TcpStream, id: &Value, stop: &AtomicBool) -> Re
             b"HTTP/1.1 307 Temporary Redirect\r\nlocation: /redirect\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         )?),
         "wrong-id" => answer(stream, &json!("another"), json!({"content": []})),
-        _ => Ok(stream.write_all(b"\x00\xff\x16\x03\x01 this is no HTTP at all\r\n\r\n")?),
+        _ => Ok(stream.write_all(b"\x00\xff\x16\x03\x01 this is not HTTP at all\r\n\r\n")?),
     }
 }
 
-/// Writes chunks of a body without an end.
+/// Writes chunks of an endless body.
 fn endless(
     stream: &mut TcpStream,
     head: &str,
@@ -192,7 +192,7 @@ fn endless(
     })
 }
 
-/// Does something over and over, up to the bounds.
+/// Repeats something up to the limits.
 fn bounded(stop: &AtomicBool, mut again: impl FnMut(&mut usize) -> Result<()>) -> Result<()> {
     let (begun, mut written) = (Instant::now(), 0);
     while written < ENDLESS_BYTES && begun.elapsed() < ENDLESS_TIME && !stop.load(Ordering::SeqCst)
@@ -202,14 +202,14 @@ fn bounded(stop: &AtomicBool, mut again: impl FnMut(&mut usize) -> Result<()>) -
     Ok(())
 }
 
-/// The head of a gzip stream.
+/// The header of a gzip stream.
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
-/// A piece of deflate that unpacks to 17 MB of zeros: one zero byte, then "copy 258 bytes from one
-/// byte before" over and over. Pieces can follow each other.
+/// A deflate fragment that unpacks to 17 MB of zeros: one zero byte, then "copy 258 bytes from one
+/// byte before" repeatedly. Fragments can be concatenated.
 fn zeros() -> Vec<u8> {
     let mut bits: Vec<bool> = Vec::new();
-    // A block with fixed codes that is not the last one, and a zero byte.
+    // A non-final block with fixed codes, and a zero byte.
     bits.extend([false, true, false]);
     bits.extend([false, false, true, true, false, false, false, false]);
     let copy = [
@@ -218,7 +218,7 @@ fn zeros() -> Vec<u8> {
     for _ in 0..CHUNK_BYTES {
         bits.extend(copy);
     }
-    // The end of the block, then an empty stored block, which ends at a whole byte.
+    // The end of the block, then an empty stored block, which ends on a byte boundary.
     bits.extend([false; 7]);
     bits.extend([false, false, false]);
     while !bits.len().is_multiple_of(8) {

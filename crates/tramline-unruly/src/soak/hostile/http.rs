@@ -1,4 +1,4 @@
-//! A small HTTP client over plain sockets: it can also send what no library would.
+//! A small HTTP client over plain sockets that can also send malformed requests.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -6,32 +6,32 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The revision of MCP whose calls need no session.
+/// The MCP version whose calls need no session.
 const VERSION: &str = "2026-07-28";
 
-/// No more of a reply is kept, in bytes: what is longer has said enough.
+/// Bytes of a reply that are read; the rest is ignored.
 const REPLY_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// A connection on loopback is made at once or not at all.
+/// Timeout for connecting on loopback.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 
 /// A request, each part of which can be wrong.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
+pub(super) struct HttpRequest {
     line: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
-/// What came back; with a status of 0 if it was no HTTP.
+/// A reply; the status is 0 if it was not HTTP.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct HttpReply {
     pub(super) status: u16,
     pub(super) head: String,
     pub(super) body: Vec<u8>,
 }
 
-impl Request {
+impl HttpRequest {
     pub(super) fn new(method: &str, path: &str) -> Self {
         Self {
             line: format!("{method} {path} HTTP/1.1"),
@@ -47,7 +47,7 @@ impl Request {
             .body(body.to_string().into_bytes())
     }
 
-    /// A call of a tool over MCP, in the revision without sessions.
+    /// A tool call over MCP, in the version without sessions.
     pub(super) fn call(tool: &str, arguments: &Value) -> Self {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": VERSION,
@@ -63,14 +63,14 @@ impl Request {
             .with("mcp-name", tool)
     }
 
-    /// Sets a header, in place of one of this name.
+    /// Sets a header, replacing one of the same name.
     pub(super) fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.retain(|(known, _)| known != name);
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Shows a token, if there is one to show.
+    /// Adds a bearer token, if there is one.
     pub(super) fn bearer(self, token: Option<&str>) -> Self {
         match token {
             Some(token) => self.with("authorization", &format!("Bearer {token}")),
@@ -100,21 +100,21 @@ impl Request {
         bytes
     }
 
-    /// Sends it and leaves the connection open.
+    /// Sends the request and leaves the connection open.
     pub(super) fn open(&self, address: SocketAddr) -> Result<TcpStream> {
         let mut stream = connect(address)?;
         stream.write_all(&self.bytes(address))?;
         Ok(stream)
     }
 
-    /// Sends it and waits for the whole reply, or for what has come of it by then.
-    pub(super) fn send(&self, address: SocketAddr, wait: Duration) -> Result<Reply> {
+    /// Sends the request and waits for the reply, or for what has arrived by then.
+    pub(super) fn send(&self, address: SocketAddr, wait: Duration) -> Result<HttpReply> {
         read(self.open(address)?, wait)
     }
 }
 
-impl Reply {
-    /// The JSON in it, be it the body or the last event of a stream.
+impl HttpReply {
+    /// The JSON in the body or in the last event of a stream.
     pub(super) fn json(&self) -> Value {
         let text = String::from_utf8_lossy(&self.body);
         let mut events = text.lines().filter_map(|line| line.strip_prefix("data:"));
@@ -123,17 +123,17 @@ impl Reply {
         serde_json::from_str(chosen).unwrap_or_default()
     }
 
-    /// What a tool gave as data.
+    /// The structured content of a tool result.
     pub(super) fn structured(&self) -> Value {
         self.json()["result"]["structuredContent"].clone()
     }
 
-    /// How it went, in a word of the report.
+    /// The outcome as a word for the report.
     pub(super) fn outcome(&self) -> &'static str {
         match self.status {
             0 => return "no answer",
             500.. => return "server error",
-            400.. => return "refused",
+            400.. => return "rejected",
             _ => {}
         }
         let json = self.json();
@@ -146,7 +146,7 @@ impl Reply {
     }
 }
 
-/// A connection to a server, with time-outs.
+/// A connection to a server, with timeouts.
 pub(super) fn connect(address: SocketAddr) -> Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, CONNECT_MAX).context("connecting")?;
     stream.set_write_timeout(Some(CONNECT_MAX))?;
@@ -154,8 +154,8 @@ pub(super) fn connect(address: SocketAddr) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Reads what a server says until it closes, it is enough, or the time is over.
-pub(super) fn read(mut stream: TcpStream, wait: Duration) -> Result<Reply> {
+/// Reads until the server closes, the size limit is reached, or the time is over.
+pub(super) fn read(mut stream: TcpStream, wait: Duration) -> Result<HttpReply> {
     let begun = Instant::now();
     let (mut bytes, mut chunk) = (Vec::new(), [0; 16 * 1024]);
     while bytes.len() < REPLY_BYTES_MAX {
@@ -174,7 +174,7 @@ pub(super) fn read(mut stream: TcpStream, wait: Duration) -> Result<Reply> {
     Ok(reply(&bytes))
 }
 
-fn reply(bytes: &[u8]) -> Reply {
+fn reply(bytes: &[u8]) -> HttpReply {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
     let (head, body) = match end {
         Some(end) => bytes.split_at(end + 4),
@@ -189,14 +189,14 @@ fn reply(bytes: &[u8]) -> Reply {
         .to_ascii_lowercase()
         .contains("transfer-encoding: chunked");
     let body = if chunked { joined(body) } else { body.to_vec() };
-    Reply {
+    HttpReply {
         status: status.unwrap_or(0),
         head,
         body,
     }
 }
 
-/// The chunks of a body put together.
+/// Joins the chunks of a body.
 fn joined(mut rest: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
@@ -228,6 +228,6 @@ mod tests {
         assert_eq!(reply(chunked).json(), json!({"b": 2}));
         assert_eq!(reply(b"rubbish").status, 0);
         assert_eq!(reply(b"rubbish").outcome(), "no answer");
-        assert_eq!(reply(b"HTTP/1.1 403 No\r\n\r\n").outcome(), "refused");
+        assert_eq!(reply(b"HTTP/1.1 403 No\r\n\r\n").outcome(), "rejected");
     }
 }

@@ -1,18 +1,19 @@
-//! What a process uses, read from outside: memory and descriptors, first, last and at most.
+//! Resource usage of a process, measured from outside: memory and descriptors, first, last and
+//! peak.
 
 use std::fs;
 
-/// One look at a process.
+/// One measurement of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sample {
+pub(super) struct UsageSample {
     /// Resident memory in kibibytes.
     pub(super) rss_kb: u64,
     /// Open descriptors.
     pub(super) descriptors: u64,
 }
 
-impl Sample {
-    /// How a process stands now; nothing if it is gone.
+impl UsageSample {
+    /// The current usage of a process; `None` if it is gone.
     pub(super) fn of(id: u32) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
         let line = status
@@ -27,23 +28,23 @@ impl Sample {
     }
 }
 
-/// The looks at one server over all its processes.
+/// The measurements of one server over all its processes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Meter {
-    /// How it stood at first, once it was warm.
-    pub(super) first: Option<Sample>,
-    /// How it stood at last.
-    pub(super) last: Option<Sample>,
-    /// The most of each.
-    pub(super) peak: Sample,
+pub struct UsageMeter {
+    /// The first measurement, after warm-up.
+    pub(super) first: Option<UsageSample>,
+    /// The last measurement.
+    pub(super) last: Option<UsageSample>,
+    /// The peak of each value.
+    pub(super) peak: UsageSample,
 }
 
-impl Meter {
-    /// Takes a look into account; gives whether it is the highest memory so far.
-    pub(super) fn see(&mut self, sample: Sample) -> bool {
+impl UsageMeter {
+    /// Adds a measurement; returns whether its memory is the highest so far.
+    pub(super) fn add(&mut self, sample: UsageSample) -> bool {
         self.last = Some(sample);
         let is_higher = sample.rss_kb > self.peak.rss_kb;
-        self.peak = Sample {
+        self.peak = UsageSample {
             rss_kb: self.peak.rss_kb.max(sample.rss_kb),
             descriptors: self.peak.descriptors.max(sample.descriptors),
         };
@@ -57,12 +58,12 @@ mod tests {
 
     #[test]
     fn our_own_process_uses_something() {
-        let sample = Sample::of(std::process::id()).unwrap();
+        let sample = UsageSample::of(std::process::id()).unwrap();
         assert!(sample.rss_kb > 100 && sample.descriptors >= 3, "{sample:?}");
-        assert_eq!(Sample::of(u32::MAX), None);
-        let mut meter = Meter::default();
-        assert!(meter.see(sample));
-        assert!(!meter.see(Sample::default()));
+        assert_eq!(UsageSample::of(u32::MAX), None);
+        let mut meter = UsageMeter::default();
+        assert!(meter.add(sample));
+        assert!(!meter.add(UsageSample::default()));
         assert_eq!(meter.peak, sample);
     }
 }

@@ -1,49 +1,48 @@
-//! How a hostile soak went, as a table and as JSON.
+//! The report of a hostile soak, as a table and as JSON.
 
-use super::meter::{Meter, Sample};
+use super::meter::{UsageMeter, UsageSample};
 use super::witness::Violation;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How a hostile soak went.
+/// The report of a hostile soak.
 #[derive(Debug, Default)]
-pub struct Report {
-    /// What chance began with.
+pub struct HostileReport {
+    /// The seed of the random choices.
     pub seed: u64,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     pub seconds: u64,
-    /// Rounds of all attacks that were completed.
+    /// Completed rounds of all attacks.
     pub rounds: u64,
-    /// Normal calls and health checks that were answered beside the attacks.
+    /// Normal calls and health checks answered beside the attacks.
     pub calls: u64,
-    /// The longest time that a normal call took, in milliseconds.
+    /// The slowest normal call, in milliseconds.
     pub slowest_ms: u64,
     /// Servers killed with SIGKILL.
     pub kills: u64,
-    /// Servers ended with SIGTERM.
+    /// Servers stopped with SIGTERM.
     pub terms: u64,
-    /// The longest time that SIGTERM took, in milliseconds.
+    /// The slowest stop by SIGTERM, in milliseconds.
     pub slowest_term_ms: u64,
-    /// Servers that killed after SIGTERM what would not end.
+    /// Servers that had to kill something after SIGTERM.
     pub cut_short: u64,
-    /// Processes that outlived the server that had started them, and were ended by us.
+    /// Processes that outlived the server that started them, and were killed by the soak.
     pub left_behind: u64,
     /// Bytes of all data directories at the end.
     pub disk_bytes: u64,
-    /// What each server used.
-    pub meters: BTreeMap<&'static str, Meter>,
+    /// Resource usage of each server.
+    pub meters: BTreeMap<&'static str, UsageMeter>,
     /// Attacks with their outcomes.
     pub outcomes: BTreeMap<&'static str, BTreeMap<&'static str, u64>>,
-    /// What went wrong.
+    /// The violations.
     pub violations: Vec<Violation>,
 }
 
-impl Report {
-    /// The same for programs.
+impl HostileReport {
+    /// The report as JSON.
     pub fn to_json(&self) -> Value {
-        let sample =
-            |sample: Sample| json!({"rss_kb": sample.rss_kb, "descriptors": sample.descriptors});
+        let sample = |sample: UsageSample| json!({"rss_kb": sample.rss_kb, "descriptors": sample.descriptors});
         let meters = self.meters.iter().map(|(name, meter)| {
             let told = json!({
                 "first": meter.first.map(sample),
@@ -53,7 +52,7 @@ impl Report {
             ((*name).to_owned(), told)
         });
         let violations = self.violations.iter().map(|violation| {
-            let kind = format!("{:?}", violation.wrong).to_lowercase();
+            let kind = format!("{:?}", violation.kind).to_lowercase();
             json!({"kind": kind, "what": violation.what, "during": violation.during, "times": violation.times})
         });
         json!({
@@ -75,7 +74,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for HostileReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -92,7 +91,7 @@ impl fmt::Display for Report {
             "{:>8} times SIGKILL, {} times SIGTERM (slowest {} ms, {} cut short), {} processes left",
             self.kills, self.terms, self.slowest_term_ms, self.cut_short, self.left_behind
         )?;
-        writeln!(f, "{:>8} kB on the disk\n", self.disk_bytes / 1024)?;
+        writeln!(f, "{:>8} kB on disk\n", self.disk_bytes / 1024)?;
         writeln!(
             f,
             "{:<10}{:>30}{:>30}",
@@ -119,7 +118,7 @@ impl fmt::Display for Report {
         writeln!(f)?;
         for violation in &self.violations {
             let Violation {
-                wrong,
+                kind: wrong,
                 what,
                 during,
                 times,

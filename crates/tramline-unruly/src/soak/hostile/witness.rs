@@ -1,81 +1,81 @@
-//! What is seen during the attacks: their outcomes, every text that comes out, what went wrong.
+//! Observations during the attacks: their outcomes, leaked secrets, violations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many bytes of a secret in a row are a leak: fewer come about by chance.
+/// Consecutive bytes of a secret that count as a leak: fewer may match by chance.
 const LEAK_BYTES: usize = 12;
 
-/// What is longer is searched at its beginning and end only, in bytes for each.
+/// Longer data is searched only at its start and end, this many bytes each.
 const SEARCH_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// So many different violations say enough.
+/// Different violations that are recorded.
 const VIOLATIONS_MAX: usize = 60;
 
-/// What kind of thing went wrong.
+/// The kind of a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ViolationKind {
-    /// Memory beyond its bound, or more at the end than at the beginning.
+    /// Memory beyond its limit, or growth over the soak.
     Memory,
-    /// More descriptors at the end than at the beginning.
+    /// More descriptors at the end than at the start.
     Descriptors,
-    /// More room on the disk than its bound.
+    /// More disk space than the limit.
     Disk,
-    /// A panic, or an end that was not asked for.
+    /// A panic or an unexpected exit.
     Death,
     /// A normal call or a health check that was not answered in time.
     Hang,
-    /// A normal call that was answered wrongly.
+    /// A normal call with a wrong answer.
     Answer,
-    /// A secret in an output or on the disk.
+    /// A secret in an output or on disk.
     Leak,
     /// A process that outlives the server that started it.
     Orphan,
-    /// A file that was changed, or a command that was started, without a right to it.
+    /// A file that was changed, or a command that was started, without permission.
     Intrusion,
-    /// SIGTERM that took too long.
+    /// A stop by SIGTERM that took too long.
     Shutdown,
     /// An effect that happened twice.
     Repeated,
-    /// An effect without the approval that it needs, or another caller's property.
+    /// An effect without the required approval, or access to another caller's data.
     Unapproved,
 }
 
-/// Something that went wrong, and how often.
+/// A violation, and how often it occurred.
 #[derive(Clone, Debug)]
 pub struct Violation {
     /// Its kind.
-    pub wrong: ViolationKind,
-    /// What was seen.
+    pub kind: ViolationKind,
+    /// A description.
     pub what: String,
-    /// The attacks that were made when it was first seen.
+    /// The attacks in progress when it was first seen.
     pub during: String,
-    /// How often.
+    /// The number of occurrences.
     pub times: u64,
 }
 
 #[derive(Default)]
-struct Seen {
+struct Observations {
     outcomes: BTreeMap<&'static str, BTreeMap<&'static str, u64>>,
     underway: BTreeMap<u64, &'static str>,
     violations: Vec<Violation>,
     attacks: u64,
 }
 
-/// Sees everything.
+/// Records observations from all threads.
 pub(super) struct Witness {
-    seen: Mutex<Seen>,
-    /// Every piece of every secret, with the name of the secret.
+    seen: Mutex<Observations>,
+    /// Every fragment of every secret, with the name of the secret.
     pieces: HashMap<Vec<u8>, String>,
-    /// Whether a piece begins with these two bytes, by both as a number: most do not.
+    /// For every pair of bytes, whether a fragment starts with it: most do not.
     begins: Vec<bool>,
-    tell: fn(&str),
+    on_violation: fn(&str),
 }
 
 impl Witness {
     /// A witness that knows these secrets by name.
-    pub(super) fn new(secrets: &[(&str, &str)], tell: fn(&str)) -> Self {
+    pub(super) fn new(secrets: &[(&str, &str)], on_violation: fn(&str)) -> Self {
         let (mut pieces, mut begins) = (HashMap::new(), vec![false; 1 << 16]);
         for (name, secret) in secrets {
             let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -91,16 +91,16 @@ impl Witness {
             seen: Mutex::default(),
             pieces,
             begins,
-            tell,
+            on_violation,
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Observations> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An attack begins; gives its number.
-    pub(super) fn begins(&self, kind: &'static str) -> u64 {
+    /// Records the start of an attack; returns its number.
+    pub(super) fn attack_started(&self, kind: &'static str) -> u64 {
         let mut seen = self.seen();
         seen.attacks += 1;
         let number = seen.attacks;
@@ -108,8 +108,8 @@ impl Witness {
         number
     }
 
-    /// An attack has ended so.
-    pub(super) fn ends(&self, number: u64, outcome: &'static str) {
+    /// Records the outcome of an attack.
+    pub(super) fn attack_ended(&self, number: u64, outcome: &'static str) {
         let mut seen = self.seen();
         if let Some(kind) = seen.underway.remove(&number) {
             let outcomes = seen.outcomes.entry(kind).or_default();
@@ -117,19 +117,19 @@ impl Witness {
         }
     }
 
-    /// Something went wrong.
-    pub(super) fn violated(&self, wrong: ViolationKind, what: impl Into<String>) {
+    /// Records a violation.
+    pub(super) fn record_violation(&self, wrong: ViolationKind, what: impl Into<String>) {
         let what = what.into();
         let mut seen = self.seen();
         let mut known = seen.violations.iter_mut();
-        if let Some(known) = known.find(|known| known.wrong == wrong && known.what == what) {
+        if let Some(known) = known.find(|known| known.kind == wrong && known.what == what) {
             known.times += 1;
         } else if seen.violations.len() < VIOLATIONS_MAX {
             let kinds: Vec<_> = seen.underway.values().copied().collect();
             let during = kinds.join(", ");
-            (self.tell)(&format!("{wrong:?}: {what}, during {during}"));
+            (self.on_violation)(&format!("{wrong:?}: {what}, during {during}"));
             seen.violations.push(Violation {
-                wrong,
+                kind: wrong,
                 what,
                 during,
                 times: 1,
@@ -137,8 +137,8 @@ impl Witness {
         }
     }
 
-    /// Searches what came out for pieces of secrets, but for those named.
-    pub(super) fn hears(&self, place: &str, bytes: &[u8], but: &[&str]) {
+    /// Searches output for fragments of secrets, except those named in `but`.
+    pub(super) fn search_output(&self, place: &str, bytes: &[u8], but: &[&str]) {
         let ends = [
             bytes.get(..SEARCH_BYTES_MAX).unwrap_or(bytes),
             bytes
@@ -161,12 +161,12 @@ impl Witness {
         told.sort();
         told.dedup();
         for name in told {
-            self.violated(ViolationKind::Leak, format!("{name} in {place}"));
+            self.record_violation(ViolationKind::Leak, format!("{name} in {place}"));
         }
     }
 
-    /// Searches a whole file, in pieces that overlap.
-    pub(super) fn reads(&self, place: &str, path: &Path, but: &[&str]) {
+    /// Searches a whole file, in overlapping parts.
+    pub(super) fn search_file(&self, place: &str, path: &Path, but: &[&str]) {
         let Ok(bytes) = std::fs::read(path) else {
             return;
         };
@@ -176,7 +176,7 @@ impl Witness {
         }
     }
 
-    /// What was seen in the end: the attacks with their outcomes, and what went wrong.
+    /// The outcomes of the attacks, and the violations.
     pub(super) fn tally(&self) -> (Outcomes, Vec<Violation>) {
         let seen = self.seen();
         (seen.outcomes.clone(), seen.violations.clone())
@@ -189,7 +189,7 @@ fn begin(piece: &[u8]) -> usize {
     bytes.fold(0, |sum, byte| sum << 8 | usize::from(*byte))
 }
 
-/// How often each attack ended how.
+/// The number of times each attack had each outcome.
 pub(super) type Outcomes = BTreeMap<&'static str, BTreeMap<&'static str, u64>>;
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
         let secret = "ghp_abcdefghijklmnop";
         let heard = |text: &str, but: &[&str]| {
             let witness = Witness::new(&[("token", secret)], |_| {});
-            witness.hears("a reply", text.as_bytes(), but);
+            witness.search_output("a reply", text.as_bytes(), but);
             witness.tally().1.len()
         };
         assert_eq!(heard("ghp…mnop", &[]), 0);

@@ -1,21 +1,21 @@
-//! A disk that loses its power: what was recorded of a process's writes, and what a disk may hold of
-//! them at any moment.
+//! A simulated disk: the recorded writes of a process, and what a disk may hold of them after a
+//! power loss.
 //!
-//! What was synced is there. Of what was not, any part may be: whole writes, some of their sectors, or
-//! nothing. A name is there once its directory was synced.
+//! Synced data is present. Of unsynced data any part may be: whole writes, some of their sectors,
+//! or nothing. A name is present once its directory was synced.
 
-use super::super::chance::Chance;
+use super::super::seeded_rng::SeededRng;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A disk writes so many bytes as a whole.
+/// Bytes that a disk writes atomically.
 const SECTOR_BYTES: usize = 512;
 
-/// Something the process did.
+/// An operation of the process.
 #[derive(Clone, Debug)]
-pub(super) enum Deed {
-    /// A file has this name.
+pub(super) enum DiskOperation {
+    /// A file with this name was opened.
     Opened {
         file: u64,
         name: String,
@@ -25,7 +25,7 @@ pub(super) enum Deed {
         at: usize,
         bytes: Vec<u8>,
     },
-    Cut {
+    Truncated {
         file: u64,
         to: usize,
     },
@@ -39,7 +39,7 @@ pub(super) enum Deed {
     Removed {
         name: String,
     },
-    /// Bytes left through a pipe.
+    /// Bytes were sent through a pipe.
     Sent {
         pipe: u64,
         bytes: Vec<u8>,
@@ -47,8 +47,8 @@ pub(super) enum Deed {
     SyncedNames,
 }
 
-/// Reads what was recorded.
-pub(super) fn deeds(mut log: &[u8]) -> Result<Vec<Deed>> {
+/// Parses the recording.
+pub(super) fn parse_recording(mut log: &[u8]) -> Result<Vec<DiskOperation>> {
     let mut all = Vec::new();
     while let Some((head, rest)) = log.split_at_checked(25) {
         let number =
@@ -56,115 +56,117 @@ pub(super) fn deeds(mut log: &[u8]) -> Result<Vec<Deed>> {
         let (file, at, length) = (number(1)?, number(9)? as usize, number(17)? as usize);
         let (bytes, rest) = rest
             .split_at_checked(length)
-            .context("a record ends early")?;
+            .context("a record is incomplete")?;
         log = rest;
         let text = || String::from_utf8_lossy(bytes).into_owned();
         all.push(match head[0] {
-            1 => Deed::Opened { file, name: text() },
-            2 => Deed::Wrote {
+            1 => DiskOperation::Opened { file, name: text() },
+            2 => DiskOperation::Wrote {
                 file,
                 at,
                 bytes: bytes.to_vec(),
             },
-            3 => Deed::Cut { file, to: at },
-            4 => Deed::Synced { file },
+            3 => DiskOperation::Truncated { file, to: at },
+            4 => DiskOperation::Synced { file },
             5 => {
                 let both = text();
-                let (from, to) = both.split_once('\n').context("a new name")?;
-                Deed::Renamed {
+                let (from, to) = both
+                    .split_once('\n')
+                    .context("a rename without a new name")?;
+                DiskOperation::Renamed {
                     from: from.to_owned(),
                     to: to.to_owned(),
                 }
             }
-            6 => Deed::Removed { name: text() },
-            7 => Deed::Sent {
+            6 => DiskOperation::Removed { name: text() },
+            7 => DiskOperation::Sent {
                 pipe: file,
                 bytes: bytes.to_vec(),
             },
-            8 => Deed::SyncedNames,
-            other => bail!("record {other} is unknown"),
+            8 => DiskOperation::SyncedNames,
+            other => bail!("unknown record {other}"),
         });
     }
     Ok(all)
 }
 
-/// What a disk holds for sure, and what it may hold.
+/// What a disk certainly holds, and what it may hold.
 #[derive(Default)]
-pub(super) struct Disk {
-    files: BTreeMap<u64, Synced>,
+pub(super) struct SimulatedDisk {
+    files: BTreeMap<u64, FileState>,
     names: BTreeMap<String, u64>,
-    unsynced_names: Vec<Deed>,
+    unsynced_names: Vec<DiskOperation>,
     seen: BTreeMap<String, u64>,
 }
 
 #[derive(Default)]
-struct Synced {
+struct FileState {
     bytes: Vec<u8>,
-    since: Vec<Deed>,
+    since: Vec<DiskOperation>,
 }
 
-/// How much of what was not synced survives.
+/// How much unsynced data survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Survives {
+pub(super) enum Survival {
     Nothing,
     All,
     Some,
 }
 
-impl Disk {
-    pub(super) fn does(&mut self, deed: &Deed) {
+impl SimulatedDisk {
+    pub(super) fn apply(&mut self, deed: &DiskOperation) {
         match deed {
-            Deed::Opened { file, name } => {
+            DiskOperation::Opened { file, name } => {
                 if self.seen.insert(name.clone(), *file) != Some(*file) {
-                    self.files.insert(*file, Synced::default());
+                    self.files.insert(*file, FileState::default());
                     self.unsynced_names.push(deed.clone());
                 }
             }
-            Deed::Renamed { from, to } => {
+            DiskOperation::Renamed { from, to } => {
                 if let Some(file) = self.seen.remove(from) {
                     self.seen.insert(to.clone(), file);
                 }
                 self.unsynced_names.push(deed.clone());
             }
-            Deed::Removed { name } => {
+            DiskOperation::Removed { name } => {
                 self.seen.remove(name);
                 self.unsynced_names.push(deed.clone());
             }
-            Deed::Wrote { file, .. } | Deed::Cut { file, .. } => {
+            DiskOperation::Wrote { file, .. } | DiskOperation::Truncated { file, .. } => {
                 self.files
                     .entry(*file)
                     .or_default()
                     .since
                     .push(deed.clone());
             }
-            Deed::Synced { file } => {
+            DiskOperation::Synced { file } => {
                 let synced = self.files.entry(*file).or_default();
                 for deed in std::mem::take(&mut synced.since) {
                     apply(&mut synced.bytes, &deed);
                 }
             }
-            Deed::SyncedNames => {
+            DiskOperation::SyncedNames => {
                 for deed in std::mem::take(&mut self.unsynced_names) {
                     rename(&mut self.names, &deed);
                 }
             }
-            Deed::Sent { .. } => {}
+            DiskOperation::Sent { .. } => {}
         }
     }
 
-    /// Writes what is left after the power was lost into a directory. The index over the log is never
-    /// synced, and not read after a restart.
+    /// Writes what survives the power loss to a directory. The index of the write-ahead log is
+    /// never synced, and not read after a restart.
     pub(super) fn restore(
         &self,
         into: &Path,
-        survives: Survives,
-        chance: &mut Chance,
+        survives: Survival,
+        chance: &mut SeededRng,
     ) -> Result<()> {
         let mut names = self.names.clone();
         let kept = match survives {
-            Survives::Nothing => 0,
-            Survives::All => self.unsynced_names.len(),
-            Survives::Some => chance.between(0, self.unsynced_names.len() as u64) as usize,
+            Survival::Nothing => 0,
+            Survival::All => self.unsynced_names.len(),
+            Survival::Some => chance.between(0, self.unsynced_names.len() as u64) as usize,
         };
         for deed in &self.unsynced_names[..kept] {
             rename(&mut names, deed);
@@ -173,7 +175,7 @@ impl Disk {
         for (name, file) in names {
             let name = Path::new(&name)
                 .file_name()
-                .context("a file's name")?
+                .context("a path without a file name")?
                 .to_owned();
             if name.to_string_lossy().ends_with("-shm") {
                 continue;
@@ -184,9 +186,9 @@ impl Disk {
             let mut bytes = synced.bytes.clone();
             for deed in &synced.since {
                 match survives {
-                    Survives::Nothing => {}
-                    Survives::All => apply(&mut bytes, deed),
-                    Survives::Some => apply_some(&mut bytes, deed, chance),
+                    Survival::Nothing => {}
+                    Survival::All => apply(&mut bytes, deed),
+                    Survival::Some => apply_some(&mut bytes, deed, chance),
                 }
             }
             std::fs::write(into.join(name), bytes)?;
@@ -195,39 +197,39 @@ impl Disk {
     }
 }
 
-fn rename(names: &mut BTreeMap<String, u64>, deed: &Deed) {
+fn rename(names: &mut BTreeMap<String, u64>, deed: &DiskOperation) {
     match deed {
-        Deed::Opened { file, name } => {
+        DiskOperation::Opened { file, name } => {
             names.insert(name.clone(), *file);
         }
-        Deed::Renamed { from, to } => {
+        DiskOperation::Renamed { from, to } => {
             if let Some(file) = names.remove(from) {
                 names.insert(to.clone(), file);
             }
         }
-        Deed::Removed { name } => {
+        DiskOperation::Removed { name } => {
             names.remove(name);
         }
-        Deed::Wrote { .. }
-        | Deed::Cut { .. }
-        | Deed::Synced { .. }
-        | Deed::Sent { .. }
-        | Deed::SyncedNames => {}
+        DiskOperation::Wrote { .. }
+        | DiskOperation::Truncated { .. }
+        | DiskOperation::Synced { .. }
+        | DiskOperation::Sent { .. }
+        | DiskOperation::SyncedNames => {}
     }
 }
 
-fn apply(bytes: &mut Vec<u8>, deed: &Deed) {
+fn apply(bytes: &mut Vec<u8>, deed: &DiskOperation) {
     match deed {
-        Deed::Wrote {
+        DiskOperation::Wrote {
             at, bytes: more, ..
         } => put(bytes, *at, more),
-        Deed::Cut { to, .. } => bytes.resize(*to, 0),
-        Deed::Opened { .. }
-        | Deed::Synced { .. }
-        | Deed::Renamed { .. }
-        | Deed::Removed { .. }
-        | Deed::Sent { .. }
-        | Deed::SyncedNames => {}
+        DiskOperation::Truncated { to, .. } => bytes.resize(*to, 0),
+        DiskOperation::Opened { .. }
+        | DiskOperation::Synced { .. }
+        | DiskOperation::Renamed { .. }
+        | DiskOperation::Removed { .. }
+        | DiskOperation::Sent { .. }
+        | DiskOperation::SyncedNames => {}
     }
 }
 
@@ -239,14 +241,14 @@ fn put(bytes: &mut Vec<u8>, at: usize, more: &[u8]) {
     bytes[at..end].copy_from_slice(more);
 }
 
-/// All of a write, nothing of it, or some of its sectors.
-fn apply_some(bytes: &mut Vec<u8>, deed: &Deed, chance: &mut Chance) {
+/// Applies all of a write, none of it, or some of its sectors.
+fn apply_some(bytes: &mut Vec<u8>, deed: &DiskOperation, chance: &mut SeededRng) {
     match (chance.between(0, 2), deed) {
         (0, _) => {}
-        (1, _) | (_, Deed::Cut { .. }) => apply(bytes, deed),
+        (1, _) | (_, DiskOperation::Truncated { .. }) => apply(bytes, deed),
         (
             _,
-            Deed::Wrote {
+            DiskOperation::Wrote {
                 at, bytes: more, ..
             },
         ) => {
@@ -264,28 +266,28 @@ fn apply_some(bytes: &mut Vec<u8>, deed: &Deed, chance: &mut Chance) {
 mod tests {
     use super::*;
 
-    fn wrote(at: usize, bytes: &[u8]) -> Deed {
-        Deed::Wrote {
+    fn wrote(at: usize, bytes: &[u8]) -> DiskOperation {
+        DiskOperation::Wrote {
             file: 7,
             at,
             bytes: bytes.to_vec(),
         }
     }
 
-    fn opened(name: &str) -> Deed {
-        Deed::Opened {
+    fn opened(name: &str) -> DiskOperation {
+        DiskOperation::Opened {
             file: 7,
             name: name.to_owned(),
         }
     }
 
-    /// The file after the power was lost, if it is there.
-    fn left(deeds: &[Deed], survives: Survives) -> Option<Vec<u8>> {
-        let mut disk = Disk::default();
-        deeds.iter().for_each(|deed| disk.does(deed));
+    /// The file after the power loss, if it exists.
+    fn left(deeds: &[DiskOperation], survives: Survival) -> Option<Vec<u8>> {
+        let mut disk = SimulatedDisk::default();
+        deeds.iter().for_each(|deed| disk.apply(deed));
         let dir = std::env::temp_dir().join(format!("power-{}-{survives:?}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
-        disk.restore(&dir, survives, &mut Chance::new(1)).ok()?;
+        disk.restore(&dir, survives, &mut SeededRng::new(1)).ok()?;
         let bytes = std::fs::read(dir.join("data")).ok();
         let _ = std::fs::remove_dir_all(&dir);
         bytes
@@ -296,36 +298,43 @@ mod tests {
         let mut deeds = vec![
             opened("/d/draft"),
             wrote(0, b"first"),
-            Deed::Synced { file: 7 },
+            DiskOperation::Synced { file: 7 },
         ];
-        assert_eq!(left(&deeds, Survives::Nothing), None, "it has no name yet");
+        assert_eq!(
+            left(&deeds, Survival::Nothing),
+            None,
+            "its name is not synced yet"
+        );
         let (from, to) = ("/d/draft".to_owned(), "/d/data".to_owned());
-        deeds.extend([Deed::Renamed { from, to }, Deed::SyncedNames]);
+        deeds.extend([
+            DiskOperation::Renamed { from, to },
+            DiskOperation::SyncedNames,
+        ]);
         deeds.push(wrote(3, b"second"));
         assert_eq!(
-            left(&deeds, Survives::Nothing).as_deref(),
+            left(&deeds, Survival::Nothing).as_deref(),
             Some(&b"first"[..])
         );
         assert_eq!(
-            left(&deeds, Survives::All).as_deref(),
+            left(&deeds, Survival::All).as_deref(),
             Some(&b"firsecond"[..])
         );
-        deeds.push(Deed::Synced { file: 7 });
+        deeds.push(DiskOperation::Synced { file: 7 });
         assert_eq!(
-            left(&deeds, Survives::Nothing).as_deref(),
+            left(&deeds, Survival::Nothing).as_deref(),
             Some(&b"firsecond"[..])
         );
-        deeds.push(Deed::Cut { file: 7, to: 2 });
+        deeds.push(DiskOperation::Truncated { file: 7, to: 2 });
         assert_eq!(
-            left(&deeds, Survives::Nothing).as_deref(),
+            left(&deeds, Survival::Nothing).as_deref(),
             Some(&b"firsecond"[..])
         );
-        assert_eq!(left(&deeds, Survives::All).as_deref(), Some(&b"fi"[..]));
+        assert_eq!(left(&deeds, Survival::All).as_deref(), Some(&b"fi"[..]));
     }
 
     #[test]
     fn a_record_that_ends_early_is_refused() {
-        assert!(deeds(&[2; 25]).is_err());
-        assert_eq!(deeds(&[]).map(|all| all.len()).ok(), Some(0));
+        assert!(parse_recording(&[2; 25]).is_err());
+        assert_eq!(parse_recording(&[]).map(|all| all.len()).ok(), Some(0));
     }
 }

@@ -1,7 +1,7 @@
-/* Records what a process writes to the files of one directory and when it syncs them, and what it
- * sends through pipes, in the order in which it happened. Loaded before the C library by tests only.
+/* Records the writes and syncs of a process in the files of one directory, and what it sends through
+ * pipes, in order. Tests load it before the C library with LD_PRELOAD.
  *
- * A record: operation (1 byte), file (8), offset (8), length (8), then as many bytes. */
+ * A record: operation (1 byte), file (8), offset (8), length (8), then that many bytes. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -80,7 +80,7 @@ static int inside(const char *path) {
   return log_fd >= 0 && path && strncmp(path, dir, dir_length) == 0;
 }
 
-/* A file of the directory, by its inode; 0 if it is none. */
+/* The inode of a file in the directory; 0 for other files. */
 static uint64_t file_of(int fd, mode_t kind) {
   struct stat about;
   char link[64], path[4096];

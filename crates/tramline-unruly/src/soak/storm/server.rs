@@ -1,9 +1,9 @@
-//! One of the servers: spoken to over its streams until it is killed, and started again.
+//! One of the servers: used over stdio until it is killed, then started again.
 
-use super::super::chance::Chance;
-use super::super::command::Setting;
-use super::Weather;
-use super::board::OpenQuestion;
+use super::super::command::CommandEnv;
+use super::super::seeded_rng::SeededRng;
+use super::StormContext;
+use super::known_runs::OpenQuestion;
 use crate::processes;
 use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
@@ -13,37 +13,37 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
-/// So many runs are open at a time, about: enough to be answered by several at once.
+/// Approximate number of open runs: enough that several processes answer the same run.
 const OPEN_RUNS: usize = 12;
 
-/// Starts a server over and over, speaks to it, and kills it on the way.
-pub(super) fn stand(weather: &Weather<'_>, mut chance: Chance) -> Result<()> {
+/// Starts a server repeatedly, calls it, and kills it meanwhile.
+pub(super) fn run_servers(weather: &StormContext<'_>, mut chance: SeededRng) -> Result<()> {
     while !weather.is_over() {
-        let mut server = Server::start(weather)?;
+        let mut server = StormServer::start(weather)?;
         let (requests, with_servers) = (chance.between(1, 5), chance.percent(50));
         let mut fuse = None;
         for number in 1..=requests {
             let (tool, arguments) = request(weather, &mut chance);
             if number == requests {
                 let wait = Duration::from_micros(chance.between(0, 60_000));
-                fuse = Some(server.light(wait, with_servers));
+                fuse = Some(server.kill_after(wait, with_servers));
             }
             let Some(reply) = server.call(&tool, &arguments)? else {
                 break;
             };
-            weather.board().hear(&reply);
+            weather.board().record_reply(&reply);
         }
         if let Some(fuse) = fuse {
             let _ = fuse.join();
         }
-        server.bury();
+        server.kill_and_wait();
         weather.killed("a server", "in the storm");
     }
     Ok(())
 }
 
-/// What a client asks for next.
-fn request(weather: &Weather<'_>, chance: &mut Chance) -> (String, Value) {
+/// The next request of a client.
+fn request(weather: &StormContext<'_>, chance: &mut SeededRng) -> (String, Value) {
     let (open, picked) = {
         let board = weather.board();
         (board.len(), board.pick(chance))
@@ -78,8 +78,8 @@ fn request(weather: &Weather<'_>, chance: &mut Chance) -> (String, Value) {
     }
 }
 
-/// Tasks with several open questions, each telling itself apart in the log.
-fn dag(chance: &mut Chance) -> Value {
+/// Tasks with several open questions, each recognisable in the log.
+fn dag(chance: &mut SeededRng) -> Value {
     let mut tasks: Vec<Value> = Vec::new();
     for number in 0..chance.between(3, 6) {
         let ids: Vec<_> = tasks.iter().map(|task| task["id"].clone()).collect();
@@ -93,7 +93,7 @@ fn dag(chance: &mut Chance) -> Value {
     })
 }
 
-fn task(chance: &mut Chance, id: &str, before: &[Value]) -> Value {
+fn task(chance: &mut SeededRng, id: &str, before: &[Value]) -> Value {
     let delay_ms = match chance.percent(60) {
         true => chance.between(1, 60),
         false => 0,
@@ -111,17 +111,17 @@ fn task(chance: &mut Chance, id: &str, before: &[Value]) -> Value {
     task
 }
 
-/// A server under way, and its client.
-struct Server {
+/// A running server, and its client.
+struct StormServer {
     child: Child,
-    setting: Setting,
+    setting: CommandEnv,
     input: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
     asked: u64,
 }
 
-impl Server {
-    fn start(weather: &Weather<'_>) -> Result<Self> {
+impl StormServer {
+    fn start(weather: &StormContext<'_>) -> Result<Self> {
         let setting = weather.setting();
         let mut command = setting.command(&["serve", "--toolsets", "control", "--mcp-config"]);
         let mut child = command
@@ -148,7 +148,7 @@ impl Server {
     }
 
     /// Kills it after a while, alone or with its servers.
-    fn light(&self, wait: Duration, with_servers: bool) -> std::thread::JoinHandle<()> {
+    fn kill_after(&self, wait: Duration, with_servers: bool) -> std::thread::JoinHandle<()> {
         let (id, mark) = (self.child.id(), self.setting.mark.clone());
         std::thread::spawn(move || {
             std::thread::sleep(wait);
@@ -161,7 +161,7 @@ impl Server {
         })
     }
 
-    /// Calls a tool; nothing if the server died over it.
+    /// Calls a tool; `None` if the server died meanwhile.
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<Option<Value>> {
         let params = json!({"name": tool, "arguments": arguments});
         let reply = self.ask("tools/call", &params)?;
@@ -179,7 +179,7 @@ impl Server {
             let Ok(line) = line else {
                 return Ok(None);
             };
-            // A line may be cut off by the kill.
+            // A line may be truncated by the kill.
             let Ok(message) = serde_json::from_str::<Value>(&line) else {
                 return Ok(None);
             };
@@ -190,7 +190,7 @@ impl Server {
         Ok(None)
     }
 
-    fn bury(mut self) {
+    fn kill_and_wait(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,20 +1,20 @@
-//! `tramline doctor --deep`: everything in the data directory, held against its checksums.
+//! `tramline doctor --deep`: verifies the checksums of the whole data directory.
 
-use super::super::Stopped;
+use super::super::CliError;
 use super::Finding;
+use crate::app;
 use crate::config::Config;
-use crate::wire;
 use std::collections::BTreeSet;
 use tramline_engine::seams::RunFilter;
 use tramline_engine::{Engine, Fault};
 
-/// Reads everything; gives what is wrong, or that nothing is.
-pub(super) async fn read_all(config: &Config, engine: &Engine) -> Result<Vec<Finding>, Stopped> {
-    let Some(verified) = wire::verify(config).await? else {
+/// Reads everything; returns the problems, or one finding that there are none.
+pub(super) async fn verify_all(config: &Config, engine: &Engine) -> Result<Vec<Finding>, CliError> {
+    let Some(verified) = app::verify(config).await? else {
         return Ok(vec![Finding {
-            sound: true,
-            what: "stored data".to_owned(),
-            says: "nothing is kept yet".to_owned(),
+            is_ok: true,
+            subject: "stored data".to_owned(),
+            message: "nothing is stored yet".to_owned(),
         }]);
     };
     let mut found = Vec::new();
@@ -23,31 +23,31 @@ pub(super) async fn read_all(config: &Config, engine: &Engine) -> Result<Vec<Fin
         found.push(match &problem.run {
             Some(run) => damaged_run(run, &problem.what),
             None => Finding {
-                sound: false,
-                what: "stored data".to_owned(),
-                says: format!(
+                is_ok: false,
+                subject: "stored data".to_owned(),
+                message: format!(
                     "{}; restore the data directory from a backup, or export the runs you need \
-                     (`tramline runs export RUN --out FILE`) and begin with a new one",
+                     (`tramline runs export RUN --out FILE`) and start with a new one",
                     problem.what
                 ),
             },
         });
         named.extend(problem.run);
     }
-    found.extend(unreadable(engine, &named).await?);
+    found.extend(undecodable_runs(engine, &named).await?);
     if verified.more > 0 {
         found.push(Finding {
-            sound: false,
-            what: "stored data".to_owned(),
-            says: format!("{} more problems are not shown", verified.more),
+            is_ok: false,
+            subject: "stored data".to_owned(),
+            message: format!("{} more problems are not shown", verified.more),
         });
     }
     if found.is_empty() {
         found.push(Finding {
-            sound: true,
-            what: "stored data".to_owned(),
-            says: format!(
-                "{} runs with {} events and {} documents are as they were written",
+            is_ok: true,
+            subject: "stored data".to_owned(),
+            message: format!(
+                "{} runs with {} events and {} documents are intact",
                 verified.runs, verified.events, verified.documents
             ),
         });
@@ -57,21 +57,24 @@ pub(super) async fn read_all(config: &Config, engine: &Engine) -> Result<Vec<Fin
 
 fn damaged_run(run: &str, what: &str) -> Finding {
     Finding {
-        sound: false,
-        what: run.to_owned(),
-        says: format!(
+        is_ok: false,
+        subject: run.to_owned(),
+        message: format!(
             "{what}; `tramline runs export {run} --out FILE` saves what can be read of it, and \
              `tramline runs rm {run}` removes it once it is over"
         ),
     }
 }
 
-/// Runs whose bytes are as they were written, and still mean nothing to this version.
-async fn unreadable(engine: &Engine, named: &BTreeSet<String>) -> Result<Vec<Finding>, Stopped> {
+/// Runs that are intact but that this version cannot decode.
+async fn undecodable_runs(
+    engine: &Engine,
+    named: &BTreeSet<String>,
+) -> Result<Vec<Finding>, CliError> {
     let mut found = Vec::new();
     let mut filter = RunFilter::default();
     loop {
-        // Where even the list cannot be read, that was found above.
+        // A list that cannot be read was reported above.
         let Ok(page) = engine.store().runs(filter.clone()).await else {
             return Ok(found);
         };
@@ -80,7 +83,7 @@ async fn unreadable(engine: &Engine, named: &BTreeSet<String>) -> Result<Vec<Fin
                 continue;
             }
             match engine.load(&row.run).await {
-                // Removed meanwhile.
+                // Removed in the meantime.
                 Ok(_) | Err(Fault::NotFound(_)) => {}
                 Err(fault) => found.push(damaged_run(row.run.as_str(), &fault.to_string())),
             }

@@ -1,26 +1,26 @@
-//! The prompt of `tramline eval`: one expression after another over the same value.
+//! The prompt of `tramline eval`: one expression after another on the same value.
 
-use super::super::{Common, Done, Exit, Stopped, input, output};
-use super::{Eval, Over, Task, evaluate};
+use super::super::{CliError, CliResult, CommonArgs, Exit, input, output};
+use super::{Eval, EvalInput, Evaluation, evaluate};
 use crate::config::default_data_dir;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-const HELP: &str = ".input JSON|@FILE sets the value, .explain shows how results come about, .logic takes rules, ctrl-d ends";
+const HELP: &str = ".input JSON|@FILE sets the value, .explain shows how results are computed, .logic switches to rules, ctrl-d ends";
 
-/// Asks until there is nothing more.
-pub(super) fn main(common: &Common, verb: &Eval, mut over: Over) -> Done {
+/// Reads expressions until the input ends.
+pub(super) fn main(common: &CommonArgs, verb: &Eval, mut over: EvalInput) -> CliResult {
     let no_terminal =
-        |error: ReadlineError| Stopped::bad(format!("no prompt can be shown: {error}"));
+        |error: ReadlineError| CliError::bad_input(format!("cannot open a prompt: {error}"));
     let mut editor = DefaultEditor::new().map_err(no_terminal)?;
     let history = common
         .data_dir
         .clone()
         .unwrap_or_else(default_data_dir)
         .join("eval-history");
-    // There is none before the first time.
+    // The file does not exist before the first use.
     let _ = editor.load_history(&history);
-    output::say_lines(HELP);
+    output::status_lines(HELP);
     let (mut logic, mut explain) = (verb.logic, verb.explain);
     loop {
         let line = match editor.readline(if logic { "rule> " } else { "jsonata> " }) {
@@ -35,15 +35,15 @@ pub(super) fn main(common: &Common, verb: &Eval, mut over: Over) -> Done {
             ("", _) => {}
             (".explain", _) => explain = !explain,
             (".logic", _) => logic = !logic,
-            (".help", _) => output::say_lines(HELP),
-            (".input", given) => match input::whole(given) {
-                Ok(given) => over = Over::Value(given),
-                Err(stopped) => output::complain(&stopped.message),
+            (".help", _) => output::status_lines(HELP),
+            (".input", given) => match input::read_input(given) {
+                Ok(given) => over = EvalInput::Value(given),
+                Err(stopped) => output::print_error(&stopped.message),
             },
             _ => {
-                evaluate(&Task {
+                evaluate(&Evaluation {
                     source: line,
-                    over: &over,
+                    input: &over,
                     logic,
                     explain,
                     json: common.json,
@@ -55,7 +55,7 @@ pub(super) fn main(common: &Common, verb: &Eval, mut over: Over) -> Done {
         .parent()
         .is_some_and(|folder| std::fs::create_dir_all(folder).is_ok())
     {
-        // A history that cannot be kept is no reason to fail.
+        // Failing to save the history is not an error.
         let _ = editor.save_history(&history);
     }
     Ok(Exit::Done)

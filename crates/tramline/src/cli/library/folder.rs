@@ -1,51 +1,53 @@
 //! `tramline library import` and `export`: the library as a folder of files.
 
-use super::super::{Common, Done, Exit, Stopped, output, runs};
-use super::described;
+use super::super::{CliError, CliResult, CommonArgs, Exit, output, runs};
+use super::fill_description;
 use crate::config::{read_bounded, read_document};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use tramline_core::Str;
-use tramline_engine::library::{Index, Listed, Name, Refusal, Save, Saver};
+use tramline_engine::library::{
+    FolderEntry, FolderIndex, LibraryError, SaveRequest, Saver, WorkflowName,
+};
 
-/// A larger index is none.
+/// The largest index file, in bytes.
 const INDEX_BYTES_MAX: u64 = 32 << 20;
-/// More files of one folder are not looked at.
+/// At most this many files of a folder are imported.
 const FILES_MAX: usize = 10_000;
 
 /// Save every workflow of a folder.
 #[derive(clap::Args)]
-pub(super) struct Importing {
-    /// The folder: one that was exported, or any with documents in it
+pub(super) struct ImportArgs {
+    /// The folder: an exported one, or any folder with documents
     pub(super) folder: PathBuf,
-    /// Make them the next versions of what has their names already
+    /// Save as the next versions where the names exist
     #[arg(long)]
     force: bool,
-    /// Import those too that call themselves, directly or through others
+    /// Also import workflows that call themselves, directly or indirectly
     #[arg(long)]
     allow_recursion: bool,
 }
 
-pub(super) async fn export(common: &Common, folder: &Path) -> Done {
+pub(super) async fn export(common: &CommonArgs, folder: &Path) -> CliResult {
     let house = runs::open(common)?;
     let (index, all) = house.engine.library().export().await?;
-    let cannot = |error: std::io::Error| Stopped {
+    let cannot = |error: std::io::Error| CliError {
         exit: Exit::Failed,
-        message: format!("{} cannot be written: {error}", folder.display()),
+        message: format!("cannot write {}: {error}", folder.display()),
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
     for (listed, saved) in index.workflows.iter().zip(&all) {
         std::fs::write(folder.join(&listed.file), saved.text.as_bytes()).map_err(cannot)?;
     }
     let text = serde_json::to_string_pretty(&index).unwrap_or_default();
-    // Last: an index tells that all files are there.
-    std::fs::write(folder.join(Index::FILE), text).map_err(cannot)?;
+    // Last: the index marks the export as complete.
+    std::fs::write(folder.join(FolderIndex::FILE), text).map_err(cannot)?;
     if common.json {
         let names: Vec<_> = index.workflows.iter().map(|listed| &listed.name).collect();
         output::line(&json!({ "folder": folder, "exported": names }));
     } else {
-        output::say(&format!(
-            "{} workflows are in {}",
+        output::status_line(&format!(
+            "exported {} workflows to {}",
             all.len(),
             folder.display()
         ));
@@ -53,12 +55,12 @@ pub(super) async fn export(common: &Common, folder: &Path) -> Done {
     Ok(Exit::Done)
 }
 
-pub(super) async fn import(common: &Common, importing: Importing) -> Done {
+pub(super) async fn import(common: &CommonArgs, importing: ImportArgs) -> CliResult {
     let house = runs::open(common)?;
     let (mut new, mut same, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    for listed in listed(&importing.folder)? {
+    for listed in folder_workflows(&importing.folder)? {
         let name = listed.name.clone();
-        let save = match ready(&importing, listed) {
+        let save = match to_save(&importing, listed) {
             Ok(save) => save,
             Err(message) => {
                 refused.push((name, message));
@@ -68,7 +70,7 @@ pub(super) async fn import(common: &Common, importing: Importing) -> Done {
         match house.engine.library().save(save).await {
             Ok(kept) if kept.new => new.push(name),
             Ok(_) => same.push(name),
-            Err(Refusal::Store(fault)) => return Err(Refusal::Store(fault).into()),
+            Err(LibraryError::Store(fault)) => return Err(LibraryError::Store(fault).into()),
             Err(refusal) => refused.push((name, refusal.to_string())),
         }
     }
@@ -81,11 +83,11 @@ pub(super) async fn import(common: &Common, importing: Importing) -> Done {
         output::line(&json!({ "saved": new, "same": same, "refused": told }));
     } else {
         for (name, message) in &refused {
-            output::complain(&format!("{name}: {message}"));
+            output::print_error(&format!("{name}: {message}"));
         }
         let (new, same, refused) = (new.len(), same.len(), refused.len());
-        output::say(&format!(
-            "{new} saved, {same} the same already, {refused} refused"
+        output::status_line(&format!(
+            "{new} saved, {same} unchanged, {refused} rejected"
         ));
     }
     match refused.is_empty() {
@@ -94,16 +96,18 @@ pub(super) async fn import(common: &Common, importing: Importing) -> Done {
     }
 }
 
-/// The workflows of a folder: those of its index, or one for each document.
-fn listed(folder: &Path) -> Result<Vec<Listed>, Stopped> {
-    let index = folder.join(Index::FILE);
+/// The workflows of a folder: those in its index, or one per document.
+fn folder_workflows(folder: &Path) -> Result<Vec<FolderEntry>, CliError> {
+    let index = folder.join(FolderIndex::FILE);
     if index.exists() {
-        let bytes = read_bounded(&index, INDEX_BYTES_MAX).map_err(Stopped::bad)?;
-        let read = serde_json::from_slice::<Index>(&bytes);
-        let read = read.map_err(|bad| Stopped::bad(format!("{}: {bad}", index.display())))?;
+        let bytes = read_bounded(&index, INDEX_BYTES_MAX).map_err(CliError::bad_input)?;
+        let read = serde_json::from_slice::<FolderIndex>(&bytes);
+        let read =
+            read.map_err(|bad| CliError::bad_input(format!("{}: {bad}", index.display())))?;
         return Ok(read.workflows);
     }
-    let cannot = |error: std::io::Error| Stopped::bad(format!("{}: {error}", folder.display()));
+    let cannot =
+        |error: std::io::Error| CliError::bad_input(format!("{}: {error}", folder.display()));
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(cannot)?.take(FILES_MAX) {
         let file = entry.map_err(cannot)?.file_name();
@@ -112,7 +116,7 @@ fn listed(folder: &Path) -> Result<Vec<Listed>, Stopped> {
         let Some(stem) = ENDINGS.iter().find_map(|ending| file.strip_suffix(ending)) else {
             continue;
         };
-        found.push(Listed {
+        found.push(FolderEntry {
             name: stem.replace('_', "-").into(),
             file: file.clone(),
             description: Str::default(),
@@ -126,23 +130,23 @@ fn listed(folder: &Path) -> Result<Vec<Listed>, Stopped> {
     Ok(found)
 }
 
-/// A workflow of a folder, ready to be saved.
-fn ready(importing: &Importing, listed: Listed) -> Result<Save, String> {
+/// A workflow of a folder, ready to save.
+fn to_save(importing: &ImportArgs, listed: FolderEntry) -> Result<SaveRequest, String> {
     let file = Path::new(&listed.file);
-    // An index may come from anywhere: it names files of its folder and no others.
+    // An index may come from anywhere: it may only name files in its own folder.
     if file.file_name() != Some(file.as_os_str()) {
-        return Err(format!("`{}` is no file of the folder", file.display()));
+        return Err(format!("`{}` is not a file in the folder", file.display()));
     }
     let bytes = read_document(&importing.folder.join(file))?;
     let text = String::from_utf8(bytes).map_err(|_| format!("{} is not text", file.display()))?;
-    // What another library has exported may be an agent's work; a plain file is the operator's.
+    // An exported workflow may be an agent's work; a plain file is the operator's.
     let operator = listed.by.is_empty();
     let by = match operator {
-        true => runs::myself(),
+        true => runs::user_name(),
         false => listed.by,
     };
-    let save = Save {
-        name: Name::new(&listed.name).map_err(|bad| bad.to_string())?,
+    let save = SaveRequest {
+        name: WorkflowName::new(&listed.name).map_err(|bad| bad.to_string())?,
         text: text.into(),
         tool: listed.tool,
         description: listed.description,
@@ -152,5 +156,5 @@ fn ready(importing: &Importing, listed: Listed) -> Result<Save, String> {
         force: importing.force,
         recursive: importing.allow_recursion,
     };
-    described(save).map_err(|refusal| refusal.to_string())
+    fill_description(save).map_err(|refusal| refusal.to_string())
 }

@@ -1,7 +1,7 @@
 //! `tramline runs compare`: how two runs differ.
 
-use super::super::report::{self, Report};
-use super::super::{Common, Done, Exit, output};
+use super::super::diff::{self, RunDiff};
+use super::super::{CliResult, CommonArgs, Exit, output};
 use super::open;
 use tramline_core::compare::compare;
 use tramline_core::ids::RunId;
@@ -9,19 +9,19 @@ use tramline_core::trace::Trace;
 
 /// Show how two runs differ.
 #[derive(clap::Args)]
-pub(super) struct Comparing {
-    /// The one run
+pub(super) struct CompareArgs {
+    /// The first run
     #[arg(value_name = "RUN", value_parser = super::run_id)]
     first: RunId,
-    /// The other
+    /// The second run
     #[arg(value_name = "RUN", value_parser = super::run_id)]
     second: RunId,
-    /// Show values whole
+    /// Show values in full
     #[arg(long)]
     full: bool,
 }
 
-pub(super) async fn main(common: Common, verb: Comparing) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: CompareArgs) -> CliResult {
     let engine = open(&common)?.engine;
     let mut traces = Vec::new();
     for run in [&verb.first, &verb.second] {
@@ -38,12 +38,12 @@ pub(super) async fn main(common: Common, verb: Comparing) -> Done {
         }
         output::line(&shown);
     } else {
-        let report = Report {
+        let report = RunDiff {
             first: &traces[0],
             second: &traces[1],
             comparison: &comparison,
             names: [verb.first.as_str(), verb.second.as_str()],
-            most: report::chars_max(verb.full),
+            most: diff::chars_max(verb.full),
         };
         report.show();
     }

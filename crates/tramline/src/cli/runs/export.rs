@@ -1,22 +1,23 @@
-//! `tramline runs export`: a run as one file. Of a damaged journal it writes what can be read.
+//! `tramline runs export`: a run as one file. Of a damaged journal it writes everything that can be
+//! read.
 
-use super::super::{Common, Done, Exit, output};
+use super::super::{CliResult, CommonArgs, Exit, output};
 use super::open;
 use std::path::PathBuf;
 use tramline_core::ids::RunId;
 
-/// Write a run as one file.
+/// Write a run to a file.
 #[derive(clap::Args)]
-pub(super) struct Export {
-    /// Which run
+pub(super) struct ExportArgs {
+    /// The run
     #[arg(value_name = "RUN", value_parser = super::run_id)]
     run: RunId,
-    /// Write it into this file
+    /// Write to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-pub(super) async fn main(common: Common, verb: Export) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: ExportArgs) -> CliResult {
     let house = open(&common)?;
     let (file, unreadable) = house.engine.export_readable(&verb.run).await?;
     let text = String::from_utf8_lossy(&file).into_owned();
@@ -31,12 +32,9 @@ pub(super) async fn main(common: Common, verb: Export) -> Done {
         output::line(&told);
         return Ok(Exit::Done);
     }
-    output::say(&format!("{run} is written into {}", path.display()));
+    output::status_line(&format!("wrote {run} to {}", path.display()));
     for event in &unreadable {
-        output::say(&format!(
-            "event {} cannot be read: {}",
-            event.seq, event.why
-        ));
+        output::status_line(&format!("cannot read event {}: {}", event.seq, event.why));
     }
     Ok(Exit::Done)
 }

@@ -1,88 +1,114 @@
-//! `tramline runs fork`: another way from a step of a run, or anew with another input.
+//! `tramline runs fork`: forks a run after a step, or starts it again with another input.
 
-use super::super::breaks::Breaks;
-use super::super::origin::{self, Again};
-use super::super::{Common, Done, Stopped, input, moment, output, run};
+use super::super::breakpoints::BreakpointArgs;
+use super::super::run_environment::{self, ResumeArgs};
+use super::super::{CliError, CliResult, CommonArgs, audit_record, input, output, position, run};
+use serde_json::Value as Json;
 use tramline_core::ids::RunId;
 use tramline_core::{Map, Value};
-use tramline_engine::{At, Branch, Branched, Effects};
+use tramline_engine::{EffectPolicy, ForkRequest, ForkResult, JournalPoint};
 
-/// Branch off from a run at a step.
+/// Fork a run after a step.
 #[derive(clap::Args)]
-pub(super) struct Forking {
+pub(super) struct ForkArgs {
     #[command(flatten)]
-    again: Again,
-    /// After which step, at which checkpoint, or after which event
-    #[arg(long, value_name = "STEP|CHECKPOINT|event:SEQ", value_parser = moment::point, required_unless_present = "input")]
-    at: Option<(At, Option<RunId>)>,
-    /// Take this for the output of that step: JSON, @file, or - for standard input
+    again: ResumeArgs,
+    /// The step, checkpoint or event after which to fork
+    #[arg(long, value_name = "STEP|CHECKPOINT|event:SEQ", value_parser = position::parse_position_or_checkpoint, required_unless_present = "input")]
+    at: Option<(JournalPoint, Option<RunId>)>,
+    /// Replace the output of that step: JSON, @file, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
     output: Option<String>,
-    /// Begin anew with this input: JSON, @file, or - for standard input
+    /// Start from the beginning with this input: JSON, @file, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-", conflicts_with_all = ["at", "output"])]
     input: Option<String>,
-    /// Make calls again that have effects, without asking
+    /// Repeat calls that have effects, without asking
     #[arg(long)]
     repeat_effects: bool,
     #[command(flatten)]
-    breaks: Breaks,
+    breaks: BreakpointArgs,
 }
 
-impl Forking {
-    pub(super) fn run(&self) -> &RunId {
-        &self.again.run
+impl ForkArgs {
+    /// The options as recorded in the audit log.
+    fn recorded(&self) -> Json {
+        let at = self.at.as_ref().map(|(at, _)| position::describe(*at));
+        let mut told = serde_json::Map::new();
+        let options = [
+            ("at", &at),
+            ("output", &self.output),
+            ("input", &self.input),
+        ];
+        for (key, value) in options {
+            if let Some(value) = value {
+                told.insert(key.into(), value.as_str().into());
+            }
+        }
+        told.insert("repeat_effects".into(), self.repeat_effects.into());
+        told.into()
     }
 }
 
-pub(super) async fn main(common: Common, verb: Forking) -> Done {
-    let (at, of) = verb.at.clone().unwrap_or((At::Event(1), None));
+pub(super) async fn main(common: CommonArgs, verb: ForkArgs) -> CliResult {
+    let engine = super::open(&common)?.engine;
+    let command = ("runs fork", Some(&verb.again.run));
+    let work = fork(&common, &verb);
+    audit_record::run_recorded(&engine, command, Some(verb.recorded()), Box::pin(work)).await
+}
+
+async fn fork(common: &CommonArgs, verb: &ForkArgs) -> CliResult {
+    let (at, of) = verb.at.clone().unwrap_or((JournalPoint::Event(1), None));
     if of.as_ref().is_some_and(|run| *run != verb.again.run) {
-        let message = format!("that is no checkpoint of {}", verb.again.run);
-        return Err(Stopped::bad(message));
+        let message = format!("that is not a checkpoint of {}", verb.again.run);
+        return Err(CliError::bad_input(message));
     }
-    let given = |text: &Option<String>| text.as_deref().map(input::whole).transpose();
+    let given = |text: &Option<String>| text.as_deref().map(input::read_input).transpose();
     let (output, input) = (given(&verb.output)?, given(&verb.input)?);
-    let (house, loaded) = origin::reopen(&common, &verb.again).await?;
+    let (house, loaded) = run_environment::reopen(common, &verb.again).await?;
     let graph = loaded.run.graph;
     let effects = if verb.repeat_effects {
-        Effects::Repeat
+        EffectPolicy::Repeat
     } else {
-        Effects::Ask
+        EffectPolicy::Ask
     };
-    let breaks = (!verb.breaks.is_empty()).then(|| verb.breaks.watch(&graph));
-    let branch = Branch {
+    let breaks = (!verb.breaks.is_empty()).then(|| verb.breaks.to_watch(&graph));
+    let branch = ForkRequest {
         output,
         input,
         effects,
         watch: breaks,
-        ..Branch::at(at)
+        ..ForkRequest::at(at)
     };
     let made = house.engine.fork(&verb.again.run, branch).await?;
     if !(common.json || verb.again.quiet) {
-        announce(&verb.again.run, at, &made, effects);
+        print_fork(&verb.again.run, at, &made, effects);
     }
-    let mut manner = run::Manner::since(0, &common, verb.again.quiet);
-    manner.more = told(&verb.again, &made, effects);
+    let mut manner = run::FollowOptions::after(0, common, verb.again.quiet);
+    manner.extra_fields = fork_json(&verb.again, &made, effects);
     let done = run::follow(&house.engine, &graph, made.handle, manner).await;
     house.close().await;
     done
 }
 
-fn announce(old: &RunId, at: At, made: &Branched, effects: Effects) {
-    let (new, at) = (&made.handle.run, moment::says(at));
-    output::say(&format!("{new} branches off from {old} {at}"));
+fn print_fork(old: &RunId, at: JournalPoint, made: &ForkResult, effects: EffectPolicy) {
+    let (new, at) = (&made.handle.run, position::describe(at));
+    output::status_line(&format!("{new} is a fork of {old} {at}"));
     let what = match effects {
         _ if made.effects.is_empty() => return,
-        Effects::Ask => "calls that were made after that and have effects; each is asked about:",
-        Effects::Repeat => "calls that were made after that and have effects; they are repeated:",
+        EffectPolicy::Ask => {
+            "the original run made these calls with effects later; each will be asked about:"
+        }
+        EffectPolicy::Repeat => {
+            "the original run made these calls with effects later; they will be repeated:"
+        }
     };
-    output::say(what);
+    output::status_line(what);
     for (node, tool) in &made.effects {
-        output::say(&format!("  {node}  {tool}"));
+        output::status_line(&format!("  {node}  {tool}"));
     }
 }
 
-fn told(from: &Again, made: &Branched, effects: Effects) -> Map {
+fn fork_json(from: &ResumeArgs, made: &ForkResult, effects: EffectPolicy) -> Map {
     let calls = made.effects.iter().map(|(node, tool)| {
         Value::object([
             ("node", node.clone().into()),
@@ -92,6 +118,6 @@ fn told(from: &Again, made: &Branched, effects: Effects) -> Map {
     let mut told = Map::new();
     told.insert("forked_from", from.run.as_str().into());
     told.insert("effects", Value::array(calls));
-    told.insert("repeats_effects", (effects == Effects::Repeat).into());
+    told.insert("repeats_effects", (effects == EffectPolicy::Repeat).into());
     told
 }

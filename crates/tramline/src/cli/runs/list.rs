@@ -1,24 +1,24 @@
 //! `tramline runs`: the list, newest first.
 
 use super::super::output::{self, span};
-use super::super::{Common, Done, Exit, Stopped};
+use super::super::{CliError, CliResult, CommonArgs, Exit};
 use super::open;
 use tramline_engine::clock;
-use tramline_engine::seams::{RunFilter, RunRow, Status};
+use tramline_engine::seams::{RunFilter, RunRow, RunStatus};
 
 /// Which runs to list.
 #[derive(clap::Args)]
-pub(super) struct List {
-    /// Only runs that stand so
+pub(super) struct ListArgs {
+    /// Only runs with this status
     #[arg(long, value_name = "STATUS", value_parser = status)]
-    status: Vec<Status>,
+    status: Vec<RunStatus>,
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
     workflow: Option<String>,
     /// Only runs of this session
     #[arg(long)]
     session: Option<String>,
-    /// At most so many
+    /// The maximum number of runs
     #[arg(long, default_value_t = 50, value_name = "N")]
     most: usize,
     /// Only runs older than this one: the next page
@@ -26,14 +26,17 @@ pub(super) struct List {
     after: Option<tramline_core::ids::RunId>,
 }
 
-fn status(text: &str) -> Result<Status, String> {
-    Status::parse(text).ok_or_else(|| {
-        let known: Vec<_> = Status::ALL.iter().map(|status| status.as_str()).collect();
+fn status(text: &str) -> Result<RunStatus, String> {
+    RunStatus::parse(text).ok_or_else(|| {
+        let known: Vec<_> = RunStatus::ALL
+            .iter()
+            .map(|status| status.as_str())
+            .collect();
         format!("one of {}", known.join(", "))
     })
 }
 
-pub(super) async fn main(common: Common, list: List) -> Done {
+pub(super) async fn main(common: CommonArgs, list: ListArgs) -> CliResult {
     let house = open(&common)?;
     let filter = RunFilter {
         status: list.status,
@@ -41,20 +44,20 @@ pub(super) async fn main(common: Common, list: List) -> Done {
         session: list.session.map(Into::into),
         updated_before_ms: None,
         after: list.after,
-        most: list.most.clamp(1, 10_000),
+        limit: list.most.clamp(1, 10_000),
     };
-    let page = house.engine.runs(filter).await.map_err(Stopped::from)?;
+    let page = house.engine.runs(filter).await.map_err(CliError::from)?;
     if common.json {
         let runs: Vec<_> = page.rows.iter().map(as_json).collect();
         output::line(&serde_json::json!({ "runs": runs, "more": page.more }));
     } else if page.rows.is_empty() {
-        output::say("no runs yet: `tramline run FILE` makes one");
+        output::status_line("no runs yet: `tramline run FILE` starts one");
     } else {
         for row in &page.rows {
             output::text_line(&as_text(row));
         }
         if let (true, Some(last)) = (page.more, page.rows.last()) {
-            output::say(&format!("older ones: tramline runs --after {}", last.run));
+            output::status_line(&format!("older runs: tramline runs --after {}", last.run));
         }
     }
     Ok(Exit::Done)
@@ -63,11 +66,11 @@ pub(super) async fn main(common: Common, list: List) -> Done {
 fn as_json(row: &RunRow) -> serde_json::Value {
     serde_json::json!({
         "run_id": row.run,
-        "status": row.head.status.as_str(),
-        "workflow": row.head.workflow,
-        "session": row.head.session,
-        "started_ms": row.head.started_ms,
-        "updated_ms": row.head.updated_ms,
+        "status": row.index_row.status.as_str(),
+        "workflow": row.index_row.workflow,
+        "session": row.index_row.session,
+        "started_ms": row.index_row.started_ms,
+        "updated_ms": row.index_row.updated_ms,
         "events": row.last,
         "bytes": row.bytes,
         "driven": row.driven,
@@ -75,12 +78,12 @@ fn as_json(row: &RunRow) -> serde_json::Value {
 }
 
 fn as_text(row: &RunRow) -> String {
-    let head = &row.head;
+    let head = &row.index_row;
     let took = span((head.updated_ms - head.started_ms).max(0));
     let ago = span((clock::now_ms() - head.started_ms).max(0));
-    // A run that nobody drives and that asks nothing was cut off.
+    // A run without a driver or a question was interrupted.
     let status = match head.status {
-        Status::Running if !row.driven => "interrupted",
+        RunStatus::Running if !row.driven => "interrupted",
         other => other.as_str(),
     };
     format!(

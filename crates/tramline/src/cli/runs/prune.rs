@@ -1,49 +1,49 @@
-//! `tramline runs prune`: forgets runs that are over by age and for room, or says which it would.
+//! `tramline runs prune`: deletes finished runs by age and total size, or lists them.
 
-use super::super::{Common, Done, Exit, Reach, Stopped, output};
-use crate::wire;
-use tramline_core::text::milliseconds;
+use super::super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, output};
+use crate::app;
+use tramline_core::text::parse_duration_ms;
 use tramline_engine::Retention;
 
-/// Forget runs that are over, by age and for room.
+/// Delete finished runs by age and total size.
 #[derive(clap::Args)]
-pub(super) struct Prune {
-    /// Those that ended so long ago or earlier: 30d, 12h
+pub(super) struct PruneArgs {
+    /// Runs that ended at least this long ago: 30d, 12h
     #[arg(long, value_name = "TIME", value_parser = age)]
     older: Option<u64>,
-    /// The oldest, until all runs together hold no more than so many bytes
+    /// The oldest runs, until all runs together take at most this many bytes
     #[arg(long, value_name = "BYTES")]
     keep_bytes: Option<u64>,
-    /// Only say which
+    /// Only show what would be deleted
     #[arg(long)]
     dry_run: bool,
-    /// A configuration file whose `retention` counts where the flags say nothing
+    /// A configuration file whose `retention` applies if no flag is given
     #[arg(long, env = "TRAMLINE_CONFIG", value_name = "FILE")]
     config: Option<std::path::PathBuf>,
 }
 
 fn age(text: &str) -> Result<u64, String> {
-    milliseconds(text).ok_or_else(|| "write a time such as 30d or 12h".to_owned())
+    parse_duration_ms(text).ok_or_else(|| "write a time such as 30d or 12h".to_owned())
 }
 
-pub(super) async fn main(common: Common, verb: Prune) -> Done {
-    let reach = Reach {
+pub(super) async fn main(common: CommonArgs, verb: PruneArgs) -> CliResult {
+    let reach = AccessArgs {
         config: verb.config,
-        ..Reach::default()
+        ..AccessArgs::default()
     };
     let config = common.config(&reach)?;
     let mut keep = Retention {
         age_ms_max: verb.older,
         bytes_max: verb.keep_bytes,
     };
-    if keep.is_endless() {
+    if keep.keeps_everything() {
         keep = config.retention;
     }
-    if keep.is_endless() {
+    if keep.keeps_everything() {
         let message = "say what to keep: --older 30d, --keep-bytes N, or retention in --config";
-        return Err(Stopped::bad(message));
+        return Err(CliError::bad_input(message));
     }
-    let house = wire::open(&config, &[])?;
+    let house = app::open(&config, &[])?;
     let pruned = house.engine.prune(keep, verb.dry_run).await?;
     let (runs, bytes) = (pruned.runs.len(), pruned.bytes);
     if common.json {
@@ -57,9 +57,9 @@ pub(super) async fn main(common: Common, verb: Prune) -> Done {
         for run in &pruned.runs {
             output::text_line(run.as_str());
         }
-        output::say(&format!("{runs} runs of {bytes} bytes would be removed"));
+        output::status_line(&format!("{runs} runs of {bytes} bytes would be removed"));
     } else {
-        output::say(&format!("{runs} runs of {bytes} bytes removed"));
+        output::status_line(&format!("{runs} runs of {bytes} bytes removed"));
     }
     Ok(Exit::Done)
 }

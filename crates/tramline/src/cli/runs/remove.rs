@@ -1,37 +1,37 @@
-//! `tramline runs rm`: forgets runs that are over.
+//! `tramline runs rm`: deletes finished runs.
 
-use super::super::{Common, Done, Exit, Stopped, output};
+use super::super::{CliError, CliResult, CommonArgs, Exit, output};
 use super::open;
 use tramline_core::ids::RunId;
 use tramline_engine::clock;
-use tramline_engine::seams::{RunFilter, Status};
+use tramline_engine::seams::{RunFilter, RunStatus};
 
-/// Forget runs that are over.
+/// Delete finished runs.
 #[derive(clap::Args)]
-pub(super) struct Remove {
-    /// Which runs
+pub(super) struct RemoveArgs {
+    /// The runs
     #[arg(value_name = "RUN", value_parser = super::run_id)]
     runs: Vec<RunId>,
-    /// All runs that ended so many days ago or earlier
+    /// All runs that ended at least this many days ago
     #[arg(long, value_name = "DAYS")]
     older_than: Option<f64>,
-    /// Runs that are not over too
+    /// Also delete runs that have not ended
     #[arg(long)]
     force: bool,
 }
 
-impl Remove {
+impl RemoveArgs {
     pub(super) fn runs(&self) -> &[RunId] {
         &self.runs
     }
 }
 
-/// So many are removed in one go.
-const BATCH: usize = 1_000;
+/// How many runs are deleted per transaction.
+const RUNS_PER_BATCH: usize = 1_000;
 
-pub(super) async fn main(common: Common, verb: Remove) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: RemoveArgs) -> CliResult {
     if verb.runs.is_empty() && verb.older_than.is_none() {
-        return Err(Stopped::bad("name runs, or give --older-than DAYS"));
+        return Err(CliError::bad_input("name runs, or give --older-than DAYS"));
     }
     let house = open(&common)?;
     let store = house.engine.store();
@@ -39,9 +39,9 @@ pub(super) async fn main(common: Common, verb: Remove) -> Done {
     for run in &verb.runs {
         match store.row(run).await.map_err(fault)? {
             None => return Err(tramline_engine::Fault::NotFound(run.clone()).into()),
-            Some(row) if !row.head.status.is_over() && !verb.force => {
-                let message = format!("{run} is not over; abort it first, or give --force");
-                return Err(Stopped::bad(message));
+            Some(row) if !row.index_row.status.is_over() && !verb.force => {
+                let message = format!("{run} has not ended; abort it first, or use --force");
+                return Err(CliError::bad_input(message));
             }
             Some(_) => {}
         }
@@ -49,7 +49,7 @@ pub(super) async fn main(common: Common, verb: Remove) -> Done {
     let mut removed = store.remove(&verb.runs).await.map_err(fault)?;
     if let Some(days) = verb.older_than {
         let before = clock::now_ms() - (days.max(0.0) * 86_400_000.0) as i64;
-        let over: Vec<_> = Status::ALL
+        let over: Vec<_> = RunStatus::ALL
             .into_iter()
             .filter(|status| status.is_over())
             .collect();
@@ -57,7 +57,7 @@ pub(super) async fn main(common: Common, verb: Remove) -> Done {
             let filter = RunFilter {
                 status: over.clone(),
                 updated_before_ms: Some(before),
-                most: BATCH,
+                limit: RUNS_PER_BATCH,
                 ..RunFilter::default()
             };
             let page = store.runs(filter).await.map_err(fault)?;
@@ -71,7 +71,7 @@ pub(super) async fn main(common: Common, verb: Remove) -> Done {
     if common.json {
         output::line(&serde_json::json!({ "removed": removed }));
     } else {
-        output::say(&format!("{removed} runs removed"));
+        output::status_line(&format!("{removed} runs removed"));
     }
     Ok(Exit::Done)
 }

@@ -1,41 +1,41 @@
-//! `tramline runs show`: a run read step by step.
+//! `tramline runs show`: prints a run step by step.
 
-use super::super::origin::{self, Again};
-use super::super::output::{self, brief, span};
-use super::super::{Common, Done, Exit, moment};
-use super::{open, past};
-use crate::wire::House;
+use super::super::output::{self, shorten, span};
+use super::super::run_environment::{self, ResumeArgs};
+use super::super::{CliResult, CommonArgs, Exit, position};
+use super::{open, show_at};
+use crate::app::App;
 use tramline_core::Value;
 use tramline_core::ids::RunId;
-use tramline_core::question::{self, Extent};
-use tramline_core::trace::{Asked, Step, Trace};
-use tramline_engine::{At, Loaded, status};
+use tramline_core::pause_view::{self, Extent};
+use tramline_core::trace::{Trace, TracePause, TraceStep};
+use tramline_engine::{JournalPoint, LoadedRun, run_status};
 
-/// Values longer than this are cut unless asked for whole.
+/// Longer values are truncated unless `--full` is given, in characters.
 pub(in super::super) const VALUE_CHARS_MAX: usize = 160;
 
-/// Read a run.
+/// Show a run.
 #[derive(clap::Args)]
-pub(super) struct Show {
-    /// Which run
+pub(super) struct ShowRunArgs {
+    /// The run
     #[arg(value_name = "RUN", value_parser = super::run_id)]
     run: RunId,
-    /// As it stood after this step, or after this event
-    #[arg(long, value_name = "STEP|event:SEQ", value_parser = moment::at)]
-    at: Option<At>,
-    /// Show values whole
+    /// Its state after this step or event
+    #[arg(long, value_name = "STEP|event:SEQ", value_parser = position::parse_position)]
+    at: Option<JournalPoint>,
+    /// Show values in full
     #[arg(long)]
     full: bool,
 }
 
-pub(super) async fn main(common: Common, verb: Show) -> Done {
+pub(super) async fn main(common: CommonArgs, verb: ShowRunArgs) -> CliResult {
     let most = if verb.full {
         usize::MAX
     } else {
         VALUE_CHARS_MAX
     };
     if let Some(at) = verb.at {
-        return past::main(&common, &verb.run, at, most).await;
+        return show_at::main(&common, &verb.run, at, most).await;
     }
     let house = open(&common)?;
     let loaded = house.engine.load(&verb.run).await?;
@@ -43,15 +43,15 @@ pub(super) async fn main(common: Common, verb: Show) -> Done {
         true => questions(&common, &house, &loaded, verb.full).await,
         false => Vec::new(),
     };
-    shown(&loaded, common.json, most, &questions);
+    print_run(&loaded, common.json, most, &questions);
     Ok(Exit::Done)
 }
 
-/// What the run asks, each with its call. The run's own surroundings tell what a call would change;
-/// where they are gone, the journal tells the rest.
-async fn questions(common: &Common, house: &House, loaded: &Loaded, full: bool) -> Vec<Value> {
-    let again = Again::quietly(loaded.run.id.clone());
-    let reopened = origin::reopen(common, &again).await.ok();
+/// The run's questions, each with its call. The run's own environment shows what a call would
+/// change; without it, the journal provides the rest.
+async fn questions(common: &CommonArgs, house: &App, loaded: &LoadedRun, full: bool) -> Vec<Value> {
+    let again = ResumeArgs::quiet_run(loaded.run.id.clone());
+    let reopened = run_environment::reopen(common, &again).await.ok();
     let engine = reopened
         .as_ref()
         .map_or(&house.engine, |(own, _)| &own.engine);
@@ -61,18 +61,18 @@ async fn questions(common: &Common, house: &House, loaded: &Loaded, full: bool) 
     };
     let mut questions = Vec::new();
     for (seq, pause) in &loaded.run.pauses {
-        questions.push(engine.question(loaded, *seq, pause, extent).await);
+        questions.push(engine.pause_detail(loaded, *seq, pause, extent).await);
     }
     questions
 }
 
 /// Prints a run step by step.
-pub(in super::super) fn show(loaded: &Loaded, json: bool, most: usize) {
-    shown(loaded, json, most, &[]);
+pub(in super::super) fn show(loaded: &LoadedRun, json: bool, most: usize) {
+    print_run(loaded, json, most, &[]);
 }
 
-fn shown(loaded: &Loaded, json: bool, most: usize, questions: &[Value]) {
-    let status = status(&loaded.run).as_str();
+fn print_run(loaded: &LoadedRun, json: bool, most: usize, questions: &[Value]) {
+    let status = run_status(&loaded.run).as_str();
     let trace = Trace::of(&loaded.run.id, &loaded.run.graph, &loaded.entries);
     if json {
         let mut shown = serde_json::to_value(&trace).unwrap_or_default();
@@ -94,7 +94,7 @@ fn shown(loaded: &Loaded, json: bool, most: usize, questions: &[Value]) {
         let (run, seq) = (&from.run_id, from.seq);
         output::text_line(&format!("forked  from {run} after event {seq}"));
     }
-    output::text_line(&format!("input   {}", brief(&trace.input, most)));
+    output::text_line(&format!("input   {}", shorten(&trace.input, most)));
     for step in &trace.steps {
         show_step(step, most);
     }
@@ -102,12 +102,12 @@ fn shown(loaded: &Loaded, json: bool, most: usize, questions: &[Value]) {
         show_question(asked, most, questions);
     }
     if let Some(outcome) = &trace.outcome {
-        output::text_line(&format!("outcome {}", brief(outcome, most)));
+        output::text_line(&format!("outcome {}", shorten(outcome, most)));
     }
 }
 
-/// Prints a question, with its call while it waits and with what was edited once it was answered.
-fn show_question(asked: &Asked, most: usize, questions: &[Value]) {
+/// Prints a question: with its call while it waits, and with the edits once it was answered.
+fn show_question(asked: &TracePause, most: usize, questions: &[Value]) {
     let about = asked.node.as_deref().unwrap_or("the run");
     let answer = match (&asked.answer, &asked.by) {
         (Some(answer), Some(note)) => match note.via {
@@ -123,21 +123,21 @@ fn show_question(asked: &Asked, most: usize, questions: &[Value]) {
     let waiting = questions.iter().find(|question| {
         question.get("checkpoint_id").and_then(Value::as_str) == Some(&asked.checkpoint)
     });
-    for line in waiting.map(question::lines).unwrap_or_default() {
+    for line in waiting.map(pause_view::detail_lines).unwrap_or_default() {
         output::text_line(&format!("        {line}"));
     }
     if let Some(edited) = &asked.edited_arguments {
         let call = asked.call.as_ref();
         let before = call.and_then(|call| call.get("arguments")).cloned();
         let line = |name: &str, value: &Value| {
-            output::text_line(&format!("        {name:<10} {}", brief(value, most)));
+            output::text_line(&format!("        {name:<10} {}", shorten(value, most)));
         };
         line("asked with", &before.unwrap_or_default());
         line("edited to", edited);
     }
 }
 
-fn show_step(step: &Step, most: usize) {
+fn show_step(step: &TraceStep, most: usize) {
     let took = step.duration_ms.map_or_else(|| "open".to_owned(), span);
     let tool = step.tool.as_deref().unwrap_or(step.kind);
     let label = step
@@ -155,11 +155,11 @@ fn show_step(step: &Step, most: usize) {
     ));
     let line = |name: &str, text: String| output::text_line(&format!("        {name:<10} {text}"));
     if let Some(input) = &step.input {
-        line("input", brief(input, most));
+        line("input", shorten(input, most));
     }
     if let Some(expression) = &step.expression {
         let text = expression.as_str().map_or_else(
-            || brief(expression, most),
+            || shorten(expression, most),
             |text| text.trim().replace('\n', "\n                   "),
         );
         line("expression", text);
@@ -168,7 +168,7 @@ fn show_step(step: &Step, most: usize) {
         line("retried", failure.to_string());
     }
     if let Some(output) = &step.output {
-        line("output", brief(output, most));
+        line("output", shorten(output, most));
     }
     if let Some(error) = &step.error {
         line("error", error.to_string());

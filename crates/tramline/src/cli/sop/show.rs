@@ -1,29 +1,29 @@
-//! `tramline sop show`: a conversation told from its journal.
+//! `tramline sop show`: prints a session from its journal.
 
 use super::output;
-use crate::cli::{Common, Done, Exit, Stopped, runs};
+use crate::cli::{CliError, CliResult, CommonArgs, Exit, runs};
 use tramline_core::ids::RunId;
-use tramline_core::journal::{Entry, Event, Guided, Note, Stand};
+use tramline_core::journal::{Entry, Event, SessionNote, SopPosition, SopStarted};
 
-/// Tell a conversation from its journal.
+/// Show a session from its journal.
 #[derive(clap::Args)]
-pub(super) struct Show {
-    /// The conversation: its session_id
+pub(super) struct SopShowArgs {
+    /// The session: its session_id
     #[arg(value_name = "RUN", value_parser = runs::run_id)]
     run: RunId,
 }
 
-pub(super) async fn main(common: &Common, verb: &Show) -> Done {
+pub(super) async fn main(common: &CommonArgs, verb: &SopShowArgs) -> CliResult {
     let house = runs::open(common)?;
     let entries = house.engine.entries(&verb.run).await?;
     house.close().await;
     let begun_ms = entries.first().map_or(0, |entry| entry.at_ms);
-    let Some(Event::Guided(begun)) = entries.first().map(|entry| &entry.event) else {
+    let Some(Event::SopStarted(begun)) = entries.first().map(|entry| &entry.event) else {
         let message = format!(
-            "{} is no conversation; `tramline runs show` tells it",
+            "{} is not an SOP session; use `tramline runs show`",
             verb.run
         );
-        return Err(Stopped::bad(message));
+        return Err(CliError::bad_input(message));
     };
     for entry in &entries {
         if common.json {
@@ -32,7 +32,7 @@ pub(super) async fn main(common: &Common, verb: &Show) -> Done {
                 "at_ms": entry.at_ms,
                 "event": entry.event,
             }));
-        } else if let Some(says) = says(begun, entry) {
+        } else if let Some(says) = event_line(begun, entry) {
             let since = output::span(entry.at_ms - begun_ms);
             output::text_line(&format!("{since:>12}  {says}"));
         }
@@ -40,18 +40,19 @@ pub(super) async fn main(common: &Common, verb: &Show) -> Done {
     Ok(Exit::Done)
 }
 
-fn says(begun: &Guided, entry: &Entry) -> Option<String> {
-    let id = |at: &Stand| {
+fn event_line(begun: &SopStarted, entry: &Entry) -> Option<String> {
+    let id = |at: &SopPosition| {
         let sop = begun.sops.get(at.sop as usize);
-        sop.and_then(|sop| sop.nodes.get(at.node.at()))
+        sop.and_then(|sop| sop.nodes.get(at.node.index()))
             .map_or("?", |node| node.id.as_str())
     };
     Some(match &entry.event {
-        Event::Guided(begun) => format!("began along {}", begun.sops.first()?.name),
+        Event::SopStarted(begun) => format!("started {}", begun.sops.first()?.name),
         Event::Moved(moved) => {
             let how = if moved.by_itself { "on to" } else { "to" };
             let against = moved.against.as_ref();
-            let against = against.map_or_else(String::new, |why| format!("  LET PASS: {why}"));
+            let against =
+                against.map_or_else(String::new, |why| format!("  ALLOWED ANYWAY: {why}"));
             let weighed: Vec<String> = moved
                 .weighed
                 .iter()
@@ -65,8 +66,8 @@ fn says(begun: &Guided, entry: &Entry) -> Option<String> {
             format!("{how} {}{weighed}{against}", id(&moved.to))
         }
         Event::Noted(note) => match &**note {
-            Note::Todos(todos) => format!("noted {} tasks", todos.len()),
-            Note::Slots(slots) => format!("set {slots}"),
+            SessionNote::Todos(todos) => format!("noted {} tasks", todos.len()),
+            SessionNote::Slots(slots) => format!("set {slots}"),
         },
         Event::ToolCalled(called) => {
             let rules = called.rules.iter().map(|it| {
@@ -75,29 +76,29 @@ fn says(begun: &Guided, entry: &Entry) -> Option<String> {
                 } else {
                     "BROKEN"
                 };
-                format!("\n    {verdict}: {}", it.says())
+                format!("\n    {verdict}: {}", it.describe())
             });
             let rules: String = rules.collect();
             format!("called {} {}{rules}", called.tool, called.arguments)
         }
         Event::ToolAnswered(answered) => match &answered.failure {
             Some(failure) => format!("  failed: {failure}"),
-            None => format!("  gave {}", output::brief(&answered.output, 200)),
+            None => format!("  returned {}", output::shorten(&answered.output, 200)),
         },
         Event::Refused(refused) => format!("REFUSED {}: {}", refused.target, refused.why),
         Event::Finished { .. } => "ended".to_owned(),
         Event::Started(_)
         | Event::Resumed { .. }
         | Event::StepStarted { .. }
-        | Event::Spread { .. }
-        | Event::Gathered { .. }
+        | Event::FannedOut { .. }
+        | Event::FannedIn { .. }
         | Event::Waiting { .. }
         | Event::AttemptFailed { .. }
         | Event::StepFinished { .. }
         | Event::StepFailed { .. }
         | Event::Paused { .. }
         | Event::Answered { .. }
-        | Event::Watched { .. }
-        | Event::Amended { .. } => return None,
+        | Event::BreakpointsSet { .. }
+        | Event::GraphExtended { .. } => return None,
     })
 }

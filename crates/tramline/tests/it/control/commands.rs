@@ -1,11 +1,11 @@
 //! The same from the command line: continue, replan, approve, reject, abort, fork, audit.
 
-use super::{Desk, Over, layered, two};
-use crate::served::Talk;
+use super::{ControlProject, TestTransport, layered, two};
+use crate::test_servers::StdioClient;
 use serde_json::{Value, json};
 use std::process::Stdio;
 
-fn ran(desk: &Desk, words: &[&str]) -> (i32, Value, String) {
+fn ran(desk: &ControlProject, words: &[&str]) -> (i32, Value, String) {
     let done = desk.place.run(words);
     let printed = serde_json::from_str(&done.out()).unwrap_or(Value::Null);
     (done.code(), printed, done.err())
@@ -13,7 +13,7 @@ fn ran(desk: &Desk, words: &[&str]) -> (i32, Value, String) {
 
 #[test]
 fn a_workflow_goes_on_from_the_command_line() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     let first = desk.call("execute_dag", layered(two()));
     let id = first["workflow_id"].as_str().unwrap();
     let shown = desk.place.run(&["runs", "show", id]);
@@ -66,7 +66,7 @@ fn a_workflow_goes_on_from_the_command_line() {
 
 #[test]
 fn decisions_are_made_and_all_of_it_is_in_the_audit() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     let risky = || json!({"workflow": [{"id": "a", "tool": "u:echo", "approval": true}]});
     let asked = desk.call("execute_dag", risky());
     let id = asked["workflow_id"].as_str().unwrap();
@@ -115,8 +115,56 @@ fn decisions_are_made_and_all_of_it_is_in_the_audit() {
     assert_eq!(desk.place.run(&["audit", "--since", "soon"]).code(), 2);
 }
 
-/// Who took a run over last, as its trace says.
-fn driven_by(desk: &Desk, run: &str) -> String {
+/// Commands that start or resume runs are in the audit, and so are refused ones, with what they asked for.
+#[test]
+fn every_command_on_the_command_line_is_in_the_audit() {
+    let desk = ControlProject::new(TestTransport::Stdio);
+    let unknown = "run_01m7p65xffqb849x7dtybs7qzf";
+    let tasks = r#"[{"id": "more", "tool": "u:echo", "arguments": {"n": 1}}]"#;
+    for words in [
+        vec!["runs", "approve", unknown],
+        vec!["runs", "continue", unknown],
+        vec!["runs", "resume", unknown],
+        vec!["runs", "replan", unknown, "--tasks", tasks],
+        vec!["runs", "fork", unknown, "--at", "1"],
+        vec!["registry", "run", "none:none"],
+    ] {
+        let (code, _, err) = ran(&desk, &words);
+        assert_ne!(code, 0, "{words:?} {err}");
+    }
+    ran(&desk, &["learn", "forget", "--all"]);
+    let audit = desk.place.run(&["audit"]).out();
+    let notes: Vec<Value> = audit
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<_> = notes
+        .iter()
+        .map(|note| {
+            let text = |key: &str| note[key].as_str().unwrap_or_default();
+            (text("command"), text("result"), text("run_id"))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("approve", "refused", unknown),
+            ("continue", "refused", unknown),
+            ("runs resume", "refused", unknown),
+            ("replan", "refused", unknown),
+            ("runs fork", "refused", unknown),
+            ("registry run", "refused", ""),
+            ("learn forget", "done", ""),
+        ]
+    );
+    assert_eq!(notes[3]["arguments"]["new_tasks"][0]["id"], "more");
+    assert!(notes[4]["arguments"]["at"].is_string(), "{}", notes[4]);
+    assert_eq!(notes[5]["arguments"]["node"], "none:none");
+    assert_eq!(notes[6]["arguments"], json!(["--all"]));
+}
+
+/// Who took a run over last, according to its trace.
+fn driven_by(desk: &ControlProject, run: &str) -> String {
     let (_, shown, _) = ran(desk, &["runs", "show", run, "--json"]);
     let resumed = shown["resumed"].as_array().unwrap();
     resumed.last().unwrap()["by"].as_str().unwrap().to_owned()
@@ -124,24 +172,24 @@ fn driven_by(desk: &Desk, run: &str) -> String {
 
 #[test]
 fn an_approval_at_the_command_line_gets_the_run_going_where_its_servers_are() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     let risky = || json!({"workflow": [{"id": "a", "tool": "u:echo", "approval": true}]});
-    // Nobody else is there: it goes on here.
+    // No other process exists: it continues here.
     let asked = desk.call("execute_dag", risky());
     let id = asked["workflow_id"].as_str().unwrap();
     let (code, told, err) = ran(&desk, &["runs", "approve", id, "--json"]);
     assert_eq!((code, &told["status"]), (0, &json!("completed")), "{err}");
-    // The server lives: it goes on there, and the command waits for it.
+    // The server is alive: it continues there, and the command waits for it.
     let mut command = desk.command();
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut talk = Talk::start(child.stderr(Stdio::null()).spawn().unwrap());
+    let mut talk = StdioClient::start(child.stderr(Stdio::null()).spawn().unwrap());
     let asked = talk.call("execute_dag", &risky())["structuredContent"].clone();
     let id = asked["workflow_id"].as_str().unwrap();
     let (code, told, err) = ran(&desk, &["runs", "approve", id, "--json"]);
     assert_eq!((code, &told["status"]), (0, &json!("completed")), "{err}");
     let by = driven_by(&desk, id);
     assert!(by.contains(&talk.id().to_string()), "{by}, {}", talk.id());
-    // A no ends it at once, and is what was wanted.
+    // A rejection ends it at once, which is the expected outcome.
     let asked = talk.call("execute_dag", &risky())["structuredContent"].clone();
     let id = asked["workflow_id"].as_str().unwrap();
     let (code, told, err) = ran(&desk, &["runs", "reject", id, "--json"]);
@@ -155,7 +203,7 @@ fn an_approval_at_the_command_line_gets_the_run_going_where_its_servers_are() {
 
 #[test]
 fn what_expired_is_called_so_everywhere_and_rates_outlive_the_server() {
-    let mut desk = Desk::new(Over::Stdio);
+    let mut desk = ControlProject::new(TestTransport::Stdio);
     let config = desk.file("tramline.yaml");
     let written = "control: { ttl: 1ms, commands_per_minute: 2 }\n";
     std::fs::write(&config, written).unwrap();
@@ -182,10 +230,10 @@ fn what_expired_is_called_so_everywhere_and_rates_outlive_the_server() {
     );
 }
 
-/// Who decides on the command line sees the call, can change it, and both is there afterwards.
+/// A person deciding on the command line sees the call and can edit it, and both are recorded.
 #[test]
 fn an_approver_sees_the_call_and_changes_it_on_the_command_line() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     let risky = json!({"workflow": [{"id": "a", "tool": "u:add", "arguments": {"a": 1, "b": 2}, "approval": "may it be added?"}]});
     let asked = desk.call("execute_dag", risky);
     let id = asked["workflow_id"].as_str().unwrap();
@@ -229,4 +277,8 @@ fn an_approver_sees_the_call_and_changes_it_on_the_command_line() {
         json!({"a": 40, "b": 2}),
         "{last}"
     );
+    // The table shows the arguments that the call got.
+    let table = desk.place.run(&["audit", "--table", "--run", id]).out();
+    let edited = r#"{"a":40,"b":2} (edited; proposed: {"a":1,"b":2})"#;
+    assert!(table.contains(edited), "{table}");
 }

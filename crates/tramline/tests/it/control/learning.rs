@@ -1,16 +1,17 @@
-//! What was done for an intent makes the next plan: over stdio, with a process for every call.
+//! Plans that were carried out for an intent inform the next plan: over stdio, with a process for
+//! every call.
 
-use super::{Desk, Over, layered, two};
+use super::{ControlProject, TestTransport, layered, two};
 use serde_json::{Value, json};
 
-fn learnt(desk: &Desk) -> Value {
+fn learnt(desk: &ControlProject) -> Value {
     let shown = desk.place.run(&["learn", "show", "--json"]);
     assert_eq!(shown.code(), 0, "{}", shown.err());
     serde_json::from_str(&shown.out()).unwrap()
 }
 
 /// A plan that was carried out for an intent.
-fn done_for(desk: &Desk, intent: &str) {
+fn done_for(desk: &ControlProject, intent: &str) {
     let tasks = json!([
         {"id": "sum", "tool": "u:add", "arguments": {"a": 1, "b": 2}, "depends_on": []},
         {"id": "say", "tool": "u:echo", "arguments": {"n": 3}, "depends_on": ["sum"]}]);
@@ -21,7 +22,7 @@ fn done_for(desk: &Desk, intent: &str) {
     assert_eq!(told["status"], "complete", "{told}");
 }
 
-fn planned(desk: &Desk, intent: &str) -> Value {
+fn planned(desk: &ControlProject, intent: &str) -> Value {
     let told = desk.call("execute_dag", json!({ "intent": intent }));
     match told.get("plan") {
         Some(plan) => plan.clone(),
@@ -31,7 +32,7 @@ fn planned(desk: &Desk, intent: &str) -> Value {
 
 #[test]
 fn a_similar_intent_is_planned_from_the_past() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     let wish = "prepare the nightly figures for the harbour office";
     let before = planned(&desk, wish);
     for where_to in ["town", "river", "island"] {
@@ -57,7 +58,7 @@ fn a_similar_intent_is_planned_from_the_past() {
 
 #[test]
 fn a_bad_lesson_is_found_by_its_words_and_forgotten() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     done_for(&desk, "prepare the nightly figures for the harbour office");
     done_for(&desk, "count the boats on the river");
     let shown = |words: &str| desk.place.run(&["learn", "show", words]).out();
@@ -78,7 +79,7 @@ fn a_bad_lesson_is_found_by_its_words_and_forgotten() {
 
 #[test]
 fn learning_can_be_switched_off() {
-    let mut desk = Desk::new(Over::Stdio);
+    let mut desk = ControlProject::new(TestTransport::Stdio);
     let config = desk.file("config.yaml");
     std::fs::write(&config, "learn: false\n").unwrap();
     desk.flags = vec!["--config".to_owned(), config.to_string_lossy().into_owned()];
@@ -88,7 +89,7 @@ fn learning_can_be_switched_off() {
 
 #[test]
 fn a_requirement_becomes_tasks_that_are_explained() {
-    let desk = Desk::new(Over::Stdio);
+    let desk = ControlProject::new(TestTransport::Stdio);
     let first = desk.call("execute_dag", layered(two()));
     let wish = json!({"workflow_id": first["workflow_id"], "new_requirement": "echo"});
     let told = desk.call("replan", wish);

@@ -1,34 +1,34 @@
-//! Ten thousand workflows that wait, over a restart.
+//! Ten thousand waiting workflows, across a restart.
 
-use super::{Desk, Over, layered, post, two};
-use crate::served::Http;
+use super::{ControlProject, TestTransport, layered, post, two};
+use crate::test_servers::Http;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline::core::Value;
-use tramline::core::formats::{Elsewhere, Hint, json_dag};
-use tramline::core::journal::Policy;
+use tramline::core::formats::{KnownServers, ReadOptions, json_dag};
+use tramline::core::journal::SchedulePolicy;
 use tramline::engine::testing::FakeTools;
-use tramline::engine::{Ended, Engine, Options, Start};
+use tramline::engine::{DriveOutcome, Engine, EngineOptions, RunStart};
 use tramline::store::Sqlite;
 
 const COUNT: usize = 10_000;
-/// What a server may hold that has nothing to do: workflows that wait cost it nothing.
+/// The memory limit of an idle server, in bytes: waiting workflows cost it nothing.
 const BYTES_MAX: u64 = 128 << 20;
-/// So many begin at once.
+/// How many are started concurrently.
 const AT_ONCE: usize = 500;
 
 /// Leaves workflows behind that wait after their first layer.
-async fn leave_waiting(desk: &Desk) -> String {
+async fn leave_waiting(desk: &ControlProject) -> String {
     let store = Sqlite::open(&desk.place.data_dir()).unwrap();
     let engine = Engine::new(
         Arc::new(store),
-        Arc::new(FakeTools::usual("u")),
-        Options::default(),
+        Arc::new(FakeTools::contract_tools("u")),
+        EngineOptions::default(),
     );
-    let hint = Hint {
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
+    let hint = ReadOptions {
+        known_servers: KnownServers::Any,
+        ..ReadOptions::default()
     };
     let tasks = Value::from_json(&json!({"tasks": two()}).to_string()).unwrap();
     let graph = json_dag::read_value(&tasks, hint).unwrap().workflows[0].clone();
@@ -36,14 +36,17 @@ async fn leave_waiting(desk: &Desk) -> String {
     for _ in 0..COUNT / AT_ONCE {
         let mut handles = Vec::new();
         for _ in 0..AT_ONCE {
-            let mut start = Start::new(graph.clone(), Value::object::<&str>([]));
-            start.policy = Policy::Layered;
+            let mut start = RunStart::new(graph.clone(), Value::object::<&str>([]));
+            start.policy = SchedulePolicy::Layered;
             start.ttl_ms = Some(3_600_000);
             handles.push(engine.start(start).await.unwrap());
         }
         for handle in handles {
             last = handle.run.to_string();
-            assert!(matches!(handle.ended().await.unwrap(), Ended::Paused(_)));
+            assert!(matches!(
+                handle.wait().await.unwrap(),
+                DriveOutcome::Paused(_)
+            ));
         }
     }
     engine.close().await;
@@ -52,12 +55,13 @@ async fn leave_waiting(desk: &Desk) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_paused_workflows_survive_and_the_first_continue_is_quick() {
-    let desk = Desk::new(Over::Http);
+    let desk = ControlProject::new(TestTransport::Http);
     let last = leave_waiting(&desk).await;
     let began = Instant::now();
     let server = Http::start(desk.command());
     let up = began.elapsed();
-    // The downstream server is started by this one, so that the next tells of the store alone.
+    // This server starts the downstream server, so that the next measurement is about the store
+    // alone.
     let warm = json!({"name": "execute_dag", "arguments": layered(two())});
     post(&server, &warm, None);
     let began = Instant::now();
@@ -68,7 +72,7 @@ async fn ten_thousand_paused_workflows_survive_and_the_first_continue_is_quick()
     let bytes = server.resident_bytes();
     println!("up after {up:?}, continued in {took:?}, {bytes:?} bytes resident");
     assert!(bytes.is_none_or(|bytes| bytes < BYTES_MAX), "{bytes:?}");
-    // Some milliseconds; a debug build on a busy machine takes longer.
+    // A few milliseconds; a debug build on a busy machine takes longer.
     assert!(took < Duration::from_secs(1), "{took:?}");
     assert!(up < Duration::from_secs(10), "{up:?}");
 }

@@ -1,14 +1,14 @@
-//! Every run of a golden directory goes on as it would have gone on in the version that wrote it.
+//! Every run of a golden directory continues as it would have in the version that wrote it.
 
-use super::{Case, GoldenCopy, Step, holds, manifest, versions};
+use super::{GoldenCase, GoldenCopy, GoldenStep, holds, manifest, versions};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// So many runs are continued at the same time.
+/// How many runs are continued concurrently.
 const AT_ONCE: usize = 4;
 
-fn fill(text: &str, copy: &GoldenCopy, case: &Case) -> String {
+fn fill(text: &str, copy: &GoldenCopy, case: &GoldenCase) -> String {
     let mut text = text.replace("{run}", &case.run);
     let question = |run: &str| {
         let asked = copy.pauses(run);
@@ -30,7 +30,7 @@ fn fill(text: &str, copy: &GoldenCopy, case: &Case) -> String {
     text
 }
 
-fn filled(value: &Value, copy: &GoldenCopy, case: &Case) -> Value {
+fn filled(value: &Value, copy: &GoldenCopy, case: &GoldenCase) -> Value {
     match value {
         Value::String(text) => fill(text, copy, case).into(),
         Value::Object(fields) => {
@@ -42,14 +42,14 @@ fn filled(value: &Value, copy: &GoldenCopy, case: &Case) -> Value {
     }
 }
 
-/// Whether a command was refused since the run it was to resume has ended.
+/// Whether a command was rejected because the run to resume has ended.
 fn has_ended(message: &str) -> bool {
     message.contains("has ended")
 }
 
-fn take(step: &Step, copy: &GoldenCopy, case: &Case) {
+fn take(step: &GoldenStep, copy: &GoldenCopy, case: &GoldenCase) {
     match step {
-        Step::Command {
+        GoldenStep::Command {
             command,
             exit,
             or_ended,
@@ -62,7 +62,7 @@ fn take(step: &Step, copy: &GoldenCopy, case: &Case) {
             }
             assert_eq!(code, *exit, "{}: {words:?} {told}", case.name);
         }
-        Step::Tool {
+        GoldenStep::Tool {
             tool,
             arguments,
             says,
@@ -76,7 +76,7 @@ fn take(step: &Step, copy: &GoldenCopy, case: &Case) {
     }
 }
 
-fn continue_one(version: &Path, case: &Case) {
+fn continue_one(version: &Path, case: &GoldenCase) {
     let copy = GoldenCopy::of(version);
     for (name, text) in &case.files {
         fs::write(copy.file(name), text).unwrap();
@@ -91,9 +91,9 @@ fn continue_one(version: &Path, case: &Case) {
     let served = case
         .then
         .iter()
-        .any(|step| matches!(step, Step::Tool { .. }));
+        .any(|step| matches!(step, GoldenStep::Tool { .. }));
     if served {
-        // The server takes other runs up too: only the calls of this one are counted.
+        // The server resumes other runs too: only the calls of this one are counted.
         for node in &case.calls {
             let times = came.iter().filter(|it| *it == node).count();
             assert_eq!(times, 1, "{}: {node} in {came:?}", case.name);
@@ -108,11 +108,11 @@ fn continue_one(version: &Path, case: &Case) {
 }
 
 /// Continues the runs that a part of the tests is about.
-fn continue_all(is_ours: impl Fn(&Case) -> bool) {
+fn continue_all(is_ours: impl Fn(&GoldenCase) -> bool) {
     let mut count = 0;
     for version in versions() {
         let manifest = manifest(&version);
-        let ours: Vec<&Case> = manifest.cases.iter().filter(|it| is_ours(it)).collect();
+        let ours: Vec<&GoldenCase> = manifest.cases.iter().filter(|it| is_ours(it)).collect();
         count += ours.len();
         for some in ours.chunks(AT_ONCE) {
             std::thread::scope(|scope| {
@@ -129,7 +129,7 @@ fn continue_all(is_ours: impl Fn(&Case) -> bool) {
     assert!(count > 5, "{count}");
 }
 
-fn is_interrupted(case: &Case) -> bool {
+fn is_interrupted(case: &GoldenCase) -> bool {
     ["interrupted", "in-doubt", "wait", "retry"]
         .iter()
         .any(|word| case.name.starts_with(word))
@@ -137,7 +137,7 @@ fn is_interrupted(case: &Case) -> bool {
 
 #[test]
 fn conversations_go_on() {
-    continue_all(Case::is_guided);
+    continue_all(GoldenCase::is_guided);
 }
 
 #[test]

@@ -1,16 +1,18 @@
-//! The golden directories hold every kind of event, pause, answer and end. A new kind breaks the
-//! build here, and then needs a golden directory of the version that first writes it.
+//! The golden directories contain every kind of event, pause, answer and outcome. A new kind breaks
+//! the build here, and then needs a golden directory of the version that first writes it.
 
-use super::shown::engine;
+use super::listed::engine;
 use super::{GoldenCopy, manifest, versions};
 use std::collections::BTreeSet;
-use tramline_core::journal::{Answer, Asked, Event, Note, Outcome, Pause, Policy, Spent, Way};
+use tramline_core::journal::{
+    Answer, BudgetPart, Event, MoveKind, Outcome, Pause, RequestKind, SchedulePolicy, SessionNote,
+};
 
-/// Kinds that no golden directory holds yet: the version that first writes them is not released.
+/// Kinds that no golden directory contains yet: the version that first writes them is not released.
 /// The next directory empties this list.
 const NOT_YET: [&str; 2] = [
     "answer:proceed-with",
-    // Tokens are counted only where a model is asked.
+    // Tokens are only counted if a model is used.
     "spent:tokens",
 ];
 
@@ -30,17 +32,17 @@ kinds!(EVENTS, event, Event,
     Event::Started(_) => "event:started",
     Event::Resumed { .. } => "event:resumed",
     Event::StepStarted { .. } => "event:step-started",
-    Event::Spread { .. } => "event:spread",
-    Event::Gathered { .. } => "event:gathered",
+    Event::FannedOut { .. } => "event:spread",
+    Event::FannedIn { .. } => "event:gathered",
     Event::Waiting { .. } => "event:waiting",
     Event::AttemptFailed { .. } => "event:attempt-failed",
     Event::StepFinished { .. } => "event:step-finished",
     Event::StepFailed { .. } => "event:step-failed",
     Event::Paused { .. } => "event:paused",
     Event::Answered { .. } => "event:answered",
-    Event::Watched { .. } => "event:watched",
-    Event::Amended { .. } => "event:amended",
-    Event::Guided(_) => "event:guided",
+    Event::BreakpointsSet { .. } => "event:watched",
+    Event::GraphExtended { .. } => "event:amended",
+    Event::SopStarted(_) => "event:guided",
     Event::Moved(_) => "event:moved",
     Event::Noted(_) => "event:noted",
     Event::ToolCalled(_) => "event:tool-called",
@@ -57,11 +59,11 @@ kinds!(PAUSES, pause, Pause,
     Pause::Child { .. } => "pause:child",
     Pause::Budget { .. } => "pause:budget",
 );
-kinds!(SPENT, spent, Spent,
-    Spent::Calls => "spent:calls",
-    Spent::Time => "spent:time",
-    Spent::Bytes => "spent:bytes",
-    Spent::Tokens => "spent:tokens",
+kinds!(SPENT, spent, BudgetPart,
+    BudgetPart::Calls => "spent:calls",
+    BudgetPart::Time => "spent:time",
+    BudgetPart::Bytes => "spent:bytes",
+    BudgetPart::Tokens => "spent:tokens",
 );
 kinds!(ANSWERS, answer, Answer,
     Answer::Proceed => "answer:proceed",
@@ -77,29 +79,29 @@ kinds!(OUTCOMES, outcome, Outcome,
     Outcome::Rejected { .. } => "outcome:rejected",
     Outcome::Aborted { .. } => "outcome:aborted",
 );
-kinds!(NOTES, note, Note,
-    Note::Todos(_) => "note:todos",
-    Note::Slots(_) => "note:slots",
+kinds!(NOTES, note, SessionNote,
+    SessionNote::Todos(_) => "note:todos",
+    SessionNote::Slots(_) => "note:slots",
 );
-kinds!(WAYS, way, Way,
-    Way::Entry => "way:entry",
-    Way::Edge => "way:edge",
-    Way::Again => "way:again",
-    Way::Hub => "way:hub",
-    Way::Into => "way:into",
-    Way::Back => "way:back",
-    Way::Off => "way:off",
+kinds!(WAYS, way, MoveKind,
+    MoveKind::Entry => "way:entry",
+    MoveKind::Edge => "way:edge",
+    MoveKind::Again => "way:again",
+    MoveKind::Hub => "way:hub",
+    MoveKind::Into => "way:into",
+    MoveKind::Back => "way:back",
+    MoveKind::Off => "way:off",
 );
-kinds!(ASKED, asked, Asked,
-    Asked::Move => "asked:move",
-    Asked::Call => "asked:call",
+kinds!(ASKED, asked, RequestKind,
+    RequestKind::Move => "asked:move",
+    RequestKind::Call => "asked:call",
 );
-kinds!(POLICIES, policy, Policy,
-    Policy::Eager => "policy:eager",
-    Policy::Layered => "policy:layered",
+kinds!(POLICIES, policy, SchedulePolicy,
+    SchedulePolicy::Eager => "policy:eager",
+    SchedulePolicy::Layered => "policy:layered",
 );
 
-/// What an event says beside its own kind.
+/// The kinds that an event contains in addition to its own.
 fn within(it: &Event, seen: &mut BTreeSet<&'static str>) {
     seen.insert(event(it));
     if let Event::Paused { pause: why } = it {

@@ -4,9 +4,9 @@ use super::{Workspace, call};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Of what intents need, so much must be offered.
+/// The share of the needed tools that must be offered.
 const OFFERED_MIN: f64 = 0.9;
-/// An agent is offered so many tools at most.
+/// The maximum number of tools offered to an agent.
 const TOOLS_MAX: usize = 8;
 
 const NEEDED: &str = include_str!("../../intents/needed.json");
@@ -37,7 +37,7 @@ fn what_intents_need_is_offered() {
             json!({"intent": case["intent"]}),
         );
         if reply["status"] == "complete" {
-            // What surely only reads ran at once, and needs no plan.
+            // An intent that certainly only reads ran at once, and needs no plan.
             whole += 1;
             continue;
         }
@@ -58,7 +58,7 @@ fn what_intents_need_is_offered() {
     client.close();
     let share = f64::from(whole) / intents.len() as f64;
     println!(
-        "{whole} of {} intents are offered all they need",
+        "{whole} of {} intents get all the tools they need",
         intents.len()
     );
     for one in &lost {
@@ -74,7 +74,7 @@ fn a_server_that_cannot_be_reached_is_named_and_not_offered() {
     };
     let config = std::fs::read_to_string(house.path.join("mcp.json")).unwrap();
     let mut config: Value = serde_json::from_str(&config).unwrap();
-    // The program of one is there once, and away when it is asked for again; another never was.
+    // The program of one server is gone when it is listed again; the other never existed.
     let program = config["mcpServers"]["sqlite"]["command"]
         .as_str()
         .unwrap()

@@ -1,9 +1,9 @@
-//! The three workflow patterns of the control tools as they are taught: with a model that plans, and with
-//! an agent that gives its plans to `submit_plan`.
+//! The three workflow patterns of the control tools as they are taught: with a model that plans,
+//! and with an agent that submits its plans through `submit_plan`.
 
-use super::super::loops::stub::{Says, Stub};
+use super::super::loops::stub::{StubModel, StubReply};
 use super::{Workspace, call, git, step, submit};
-use crate::served::Talk;
+use crate::test_servers::StdioClient;
 use serde_json::{Value, json};
 
 /// Who plans.
@@ -12,24 +12,24 @@ enum Planner {
     Agent,
 }
 
-/// An agent with its client, in a house.
+/// An agent with its client, in a workspace.
 struct Agent {
     house: Workspace,
-    client: Talk,
+    client: StdioClient,
     planner: Planner,
-    _model: Option<Stub>,
+    _model: Option<StubModel>,
 }
 
 impl Agent {
-    /// With a model that gives these plans one after the other, or none.
+    /// With a model that returns these plans in order, or without one.
     fn new(planner: Planner, plans: impl Fn(&Workspace) -> Vec<Value>) -> Option<Self> {
         let house = Workspace::new()?;
         let model = match planner {
             Planner::Agent => None,
             Planner::Model => {
                 let says = plans(&house).into_iter();
-                let says = says.map(|plan| Says::Text(json!({ "plan": plan }).to_string()));
-                Some(Stub::start(says.collect()))
+                let says = says.map(|plan| StubReply::Text(json!({ "plan": plan }).to_string()));
+                Some(StubModel::start(says.collect()))
             }
         };
         let client = house.serve(model.as_ref().map(|model| model.url.as_str()));
@@ -41,7 +41,7 @@ impl Agent {
         })
     }
 
-    /// Calls a tool; where the reply asks for a plan, gives the one that is made of what it offers.
+    /// Calls a tool; if the reply requests a plan, submits one made from what it offers.
     fn call(
         &mut self,
         tool: &str,
@@ -63,7 +63,7 @@ fn validated(intent: &str) -> Value {
     json!({"intent": intent, "config": {"per_layer_validation": true}})
 }
 
-/// Pattern 1: look at each layer, and go on.
+/// Pattern 1: check each layer, and continue.
 fn progressive_validation(planner: Planner) {
     let intent = "Analyze codebase for TypeScript errors";
     let args = |house: &Workspace| {
@@ -107,7 +107,7 @@ fn progressive_validation(planner: Planner) {
     );
 }
 
-/// Pattern 2: what a layer finds asks for more tasks.
+/// Pattern 2: the result of a layer requires more tasks.
 fn adaptive_discovery(planner: Planner) {
     let here = |house: &Workspace| json!({"path": house.project()});
     let xml = |house: &Workspace| json!({"path": house.project().join("data.xml")});
@@ -163,7 +163,7 @@ fn adaptive_discovery(planner: Planner) {
     );
 }
 
-/// Pattern 3: a person agrees to what is critical.
+/// Pattern 3: a person approves what is critical.
 fn human_approval(planner: Planner, approves: bool) {
     let release =
         |house: &Workspace| json!({"path": house.project().join("RELEASE"), "content": "7"});

@@ -101,7 +101,7 @@ fn files_are_listed_and_then_parsed() {
         "{first}"
     );
     client.close();
-    // Another process takes it up.
+    // Another process continues it.
     let mut client = house.serve(None);
     let wish = json!({"workflow_id": first["workflow_id"],
         "new_requirement": "Parse XML files for configuration data",

@@ -1,7 +1,7 @@
 //! `tramline serve` with servers that people use and a model behind HTTP, as an agent meets it.
 
-use super::stub::{Says, Stub};
-use crate::served::{Talk, installed, serve};
+use super::stub::{StubModel, StubReply};
+use crate::test_servers::{StdioClient, installed, serve};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -13,7 +13,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Nothing where the servers are not installed.
+    /// `None` if the servers are not installed.
     pub(crate) fn new() -> Option<Self> {
         let program = |name: &str| installed(&format!("node_modules/.bin/mcp-server-{name}"));
         let (everything, files) = (program("everything")?, program("filesystem")?);
@@ -26,8 +26,8 @@ impl Host {
         Some(Self { _folder, path })
     }
 
-    /// A client of a server over it. Another one after it finds the same data.
-    pub(crate) fn serve(&self, model: Option<&str>) -> Talk {
+    /// A client of a server on it. A later one finds the same data.
+    pub(crate) fn serve(&self, model: Option<&str>) -> StdioClient {
         let config = self.path.join("tramline.yaml");
         let model = model.map_or_else(String::new, |model| format!("model: {model}\n"));
         std::fs::write(&config, format!("{model}mcp_config: mcp.json\n")).unwrap();
@@ -41,22 +41,22 @@ impl Host {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        Talk::start(child)
+        StdioClient::start(child)
     }
 
-    /// What `run_loop` answers where the model says this, and what the model heard.
-    pub(crate) fn told(&self, script: Vec<Says>, mut request: Value) -> (Value, Vec<String>) {
-        let stub = Stub::start(script);
+    /// The reply of `run_loop` if the model says this, and the model's requests.
+    pub(crate) fn told(&self, script: Vec<StubReply>, mut request: Value) -> (Value, Vec<String>) {
+        let stub = StubModel::start(script);
         let model = format!("{{ name: m, url: '{}', timeout: 4s }}", stub.url);
         let mut client = self.serve(Some(&model));
         request["messages"] = json!([{"role": "user", "content": "wake everybody"}]);
         let told = client.call("run_loop", &request);
         client.close();
-        (told["structuredContent"].clone(), stub.heard())
+        (told["structuredContent"].clone(), stub.requests())
     }
 }
 
-/// The plan as a model says it.
-pub(crate) fn plan(steps: &Value) -> Says {
-    Says::Stream(json!({"plan": steps}).to_string())
+/// The plan as a model writes it.
+pub(crate) fn plan(steps: &Value) -> StubReply {
+    StubReply::Stream(json!({"plan": steps}).to_string())
 }

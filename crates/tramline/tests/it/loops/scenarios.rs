@@ -1,7 +1,7 @@
-//! What a loop must do with a plan, good or bad, with a model behind HTTP and servers that people use.
+//! What a loop must do with a plan, good or bad, with a model behind HTTP and widely used servers.
 
 use super::host::{Host, plan};
-use super::stub::Says;
+use super::stub::StubReply;
 use serde_json::json;
 
 #[test]
@@ -10,7 +10,7 @@ fn a_valid_plan_runs_in_order_and_is_summed_up() {
     let steps = json!([{"id": "e", "tool": "all:echo", "args": {"message": "hello"}},
         {"id": "s", "tool": "all:get-sum", "args": {"a": 2, "b": 3}}, {"id": "f", "tool": "finalize_summary", "args": {}}]);
     let (told, heard) = host.told(
-        vec![plan(&steps), Says::Text("All is well.".into())],
+        vec![plan(&steps), StubReply::Text("All is well.".into())],
         json!({}),
     );
     assert_eq!(told["status"], "complete", "{told}");
@@ -52,7 +52,7 @@ fn an_unknown_tool_is_told_and_the_rest_runs() {
             .contains("whisper"),
         "{refused}"
     );
-    assert!(heard.is_empty(), "a plan that is given is run as it is");
+    assert!(heard.is_empty(), "a submitted plan is run unchanged");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn wrong_arguments_fail_with_the_schemas_words() {
     );
     assert!(
         heard[1].contains("That cannot be used"),
-        "it was shown what is wrong"
+        "it was shown the problem"
     );
     let right = json!([{"id": "s", "tool": "all:get-sum", "args": {"a": 2, "b": 2}}]);
     let (told, _) = host.told(vec![plan(&steps), plan(&right)], json!({}));

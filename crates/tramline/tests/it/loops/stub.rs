@@ -1,4 +1,4 @@
-//! A model behind HTTP that says what it is told to, in whatever manner.
+//! A model behind HTTP with scripted responses and failures.
 
 use serde_json::json;
 use std::io::{Read, Write};
@@ -8,28 +8,28 @@ use std::time::Duration;
 
 /// How one request is answered.
 #[derive(Clone, Debug)]
-pub(crate) enum Says {
+pub(crate) enum StubReply {
     /// With this text.
     Text(String),
     /// With this text, streamed and ended properly.
     Stream(String),
-    /// With the beginning of this text, and then hangs up.
+    /// With the start of this text, then the connection is closed.
     Torn(String),
-    /// That it has no time.
+    /// With a rate limit error.
     Busy,
     /// Not at all.
     Nothing,
 }
 
-/// A model, and what it has heard.
-pub(crate) struct Stub {
+/// A model, and the requests it received.
+pub(crate) struct StubModel {
     pub(crate) url: String,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
-impl Stub {
-    /// Answers requests in this order; the last one's way is kept.
-    pub(crate) fn start(script: Vec<Says>) -> Self {
+impl StubModel {
+    /// Answers requests in this order; the last answer is repeated.
+    pub(crate) fn start(script: Vec<StubReply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -47,8 +47,8 @@ impl Stub {
         Self { url, heard }
     }
 
-    /// What it has heard so far, heads and bodies.
-    pub(crate) fn heard(&self) -> Vec<String> {
+    /// The requests so far, headers and bodies.
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
 }
@@ -74,7 +74,7 @@ fn request(stream: &mut TcpStream) -> String {
     }
 }
 
-fn answer(mut stream: TcpStream, says: &Says) {
+fn answer(mut stream: TcpStream, says: &StubReply) {
     let whole = |status: &str, body: String| {
         let length = body.len();
         format!(
@@ -90,25 +90,25 @@ fn answer(mut stream: TcpStream, says: &Says) {
     };
     let word = |text: &str| piece(&json!({"choices": [{"delta": {"content": text}}]}).to_string());
     let text = match says {
-        Says::Text(text) => {
+        StubReply::Text(text) => {
             let body = json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}],
                 "usage": {"total_tokens": 9}});
             whole("200 OK", body.to_string())
         }
-        Says::Stream(text) => {
+        StubReply::Stream(text) => {
             let (first, second) = text.split_at(text.len() / 2);
             let usage = json!({"choices": [], "usage": {"total_tokens": 9}}).to_string();
             let (first, second) = (word(first), word(second));
             let end = [piece(&usage), piece("[DONE]"), "0\r\n\r\n".to_owned()].concat();
             format!("{head}{first}{second}{end}")
         }
-        Says::Torn(text) => format!("{head}{}", word(text)),
-        Says::Busy => {
+        StubReply::Torn(text) => format!("{head}{}", word(text)),
+        StubReply::Busy => {
             let body = json!({"error": {"message": "slow down"}});
             whole("429 Too Many Requests", body.to_string())
         }
-        Says::Nothing => {
-            // Longer than anybody here has patience.
+        StubReply::Nothing => {
+            // Longer than any timeout here.
             std::thread::sleep(Duration::from_secs(60));
             return;
         }

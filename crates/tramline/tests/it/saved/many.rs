@@ -1,8 +1,8 @@
-//! Thousands of tools of fifty servers: listed from what was kept, quickly and in little memory.
+//! Thousands of tools of fifty servers: listed from the cache, quickly and in little memory.
 
 use super::said;
-use crate::served::{Talk, serve};
 use crate::support::Tramline;
+use crate::test_servers::{StdioClient, serve};
 use serde_json::json;
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ const SERVERS: usize = 50;
 const TOOLS: usize = 100;
 const BYTES_MAX: u64 = 200 << 20;
 
-/// Fifty servers that are never started: what they offer was kept by an earlier process.
+/// Fifty servers that are never started: an earlier process cached their tools.
 #[test]
 fn five_thousand_tools_are_listed_cold_within_bounds() {
     let tramline = Tramline::new();
@@ -30,7 +30,7 @@ fn five_thousand_tools_are_listed_cold_within_bounds() {
         .arg(&config);
     let child = super::piped(&mut command);
     let pid = child.id();
-    let mut talk = Talk::start(child);
+    let mut talk = StdioClient::start(child);
     let began = Instant::now();
     let listed = said(&mut talk, "registry_list", json!({}));
     let took = began.elapsed();
@@ -41,7 +41,7 @@ fn five_thousand_tools_are_listed_cold_within_bounds() {
         "{}",
         listed["data"]["unreachable"]
     );
-    // The first search makes the index, the second uses it.
+    // The first search builds the index, the second uses it.
     let mut search = || {
         let began = Instant::now();
         let task = json!({"task": "send invoice 42 of customer 42"});
@@ -65,7 +65,7 @@ fn five_thousand_tools_are_listed_cold_within_bounds() {
         bytes >> 20
     );
     assert!(bytes < BYTES_MAX, "{bytes} bytes");
-    // Bounds for an unoptimized build on a busy machine.
+    // Limits for an unoptimized build on a busy machine.
     assert!(
         took.as_secs() < 20 && indexed.as_secs() < 20,
         "{took:?} {indexed:?}"
@@ -74,7 +74,7 @@ fn five_thousand_tools_are_listed_cold_within_bounds() {
     talk.close();
 }
 
-/// Keeps the tools as a process would that had connected every server.
+/// Caches the tools as a process does that has connected every server.
 fn keep(tramline: &Tramline, servers: &serde_json::Map<String, serde_json::Value>) {
     use tramline::engine::seams::Store as _;
     let store = tramline::store::Sqlite::open(&tramline.data_dir()).unwrap();
@@ -83,14 +83,14 @@ fn keep(tramline: &Tramline, servers: &serde_json::Map<String, serde_json::Value
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for server in read {
         let tools: Vec<_> = (0..TOOLS).map(|n| described(&server.name, n)).collect();
-        let body = json!({"print": server.print(), "tools": tools}).to_string();
+        let body = json!({"print": server.fingerprint(), "tools": tools}).to_string();
         runtime
             .block_on(store.put("registry", &server.name, body.into_bytes()))
             .unwrap();
     }
 }
 
-/// A tool of the size that real ones have.
+/// A tool of realistic size.
 fn described(server: &str, n: usize) -> serde_json::Value {
     let field = |name: &str| json!({"type": "string", "description": format!("The {name} that invoice {n} of {server} is about, as it was given.")});
     json!({

@@ -1,4 +1,4 @@
-//! The `sop` commands, and the examples held against their transcripts.
+//! The `sop` commands, and the examples audited against their transcripts.
 
 use super::RETAIL;
 use crate::support::{Tramline, root};
@@ -70,6 +70,28 @@ fn what_is_wrong_is_shown_at_its_line() {
         "{}",
         warned.out()
     );
+}
+
+#[test]
+fn files_that_a_procedure_includes_are_checked_too() {
+    let tramline = Tramline::new();
+    let outer = "```mermaid\nflowchart TD\n  START --> SUB[Sub] --> END([End])\n```\n## Node Prompts\n### SUB\n```yaml\nsop: inner.md\n```\n";
+    let inner = "```mermaid\nflowchart TD\n  IN --> PAY[Pay] --> OUT([Out])\n```\n## Node Prompts\n### PAY\n```yaml\ntools: [pay]\nCONFIRM: true\n```\nPay.\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("outer.md").display().to_string();
+    std::fs::write(&file, outer).unwrap();
+    let missing = tramline.run(&["sop", "check", &file]);
+    assert_eq!(missing.code(), 2, "{}", missing.err());
+    assert!(missing.err().contains("inner.md"), "{}", missing.err());
+    for (field, code) in [("confrim", 2), ("confirm", 0)] {
+        let text = inner.replace("CONFIRM", field);
+        std::fs::write(folder.path().join("inner.md"), text).unwrap();
+        let checked = tramline.run(&["sop", "check", &file]);
+        assert_eq!(checked.code(), code, "{}", checked.err());
+        let told = tramline.run(&["sop", "check", &file, "--json"]).json();
+        let sound = told.get("sound").and_then(Value::as_bool);
+        assert_eq!(sound, Some(code == 0), "{told}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files that change, and what is offered of a file that is ready.
+//! Files that change, and what is offered of a loaded file.
 
 use super::{RETAIL, Shop, go, say};
 use serde_json::json;
@@ -17,7 +17,7 @@ fn another_load_and_a_changed_file_leave_conversations_alone() {
     assert_eq!(
         go(&mut talk, "ONE")["valid"],
         true,
-        "it goes on as it began"
+        "it continues with the version it started with"
     );
     let second = say(&mut talk, "load_graph", load.clone());
     assert_ne!(first["session_id"], second["session_id"]);

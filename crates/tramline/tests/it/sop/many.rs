@@ -1,8 +1,8 @@
-//! A thousand conversations at once over HTTP, each by its own handle.
+//! A thousand concurrent sessions over HTTP, each by its own handle.
 
 use super::{RETAIL, Shop, root};
 use crate::control::post;
-use crate::served::Http;
+use crate::test_servers::Http;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ fn say(server: &Http, tool: &str, arguments: Value) -> Value {
     post(server, &json!({"name": tool, "arguments": arguments}), None)
 }
 
-/// Does something for each number below a count, side by side.
+/// Does something for each number below a count, concurrently.
 fn each<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let worker = || {
@@ -47,10 +47,10 @@ fn a_thousand_conversations_do_not_mix() {
         lost["error"]["message"]
             .as_str()
             .unwrap()
-            .contains("session_id is missing"),
+            .contains("session_id is required"),
         "{lost}"
     );
-    // Without the demand at AUTH, a hub is legal from anywhere.
+    // Without the requirement at AUTH, a hub is legal from anywhere.
     let retail = std::fs::read_to_string(root().join(RETAIL)).unwrap();
     let demand = "must_call: [[find_user_id_by_email, find_user_id_by_name_zip]]\n";
     assert!(retail.contains(demand));
@@ -61,7 +61,7 @@ fn a_thousand_conversations_do_not_mix() {
         loaded["session_id"].as_str().unwrap().to_owned()
     });
     assert_eq!(sessions.iter().collect::<HashSet<_>>().len(), CONVERSATIONS);
-    // All of them are open at once; every other one goes another way.
+    // All of them are open at once; every other one takes another edge.
     each(CONVERSATIONS, |at| {
         let node = if at % 2 == 0 {
             "CHK_CANCEL"

@@ -1,19 +1,19 @@
-//! What conversations on a large procedure take: not a copy of it each, in memory or on disk.
+//! The memory and disk use of sessions on a large procedure: they share one copy of it.
 
 use super::Shop;
 use crate::control::post;
-use crate::served::Http;
+use crate::test_servers::Http;
 use serde_json::json;
 use std::fmt::Write as _;
 
-/// More than any cache of readings keeps.
+/// More than any cache of parsed procedures.
 const CONVERSATIONS: usize = 100;
 /// How many nodes the procedure has.
 const NODES: usize = 1_000;
-/// A tenth of what a thousand conversations may take, and as much again for what the allocator
-/// holds back, in bytes. A copy of the procedure each would be ten times as much.
+/// A tenth of what a thousand sessions may take, and as much again for what the allocator retains,
+/// in bytes. A copy of the procedure for each would be ten times as much.
 const MEMORY_BYTES_MAX: u64 = 8_000_000;
-/// A tenth of what a thousand conversations may take on disk, with the log, in bytes.
+/// A tenth of what a thousand sessions may take on disk, with the log, in bytes.
 const DISK_BYTES_MAX: u64 = 6_000_000;
 
 fn procedure() -> String {
@@ -41,7 +41,7 @@ fn conversations_do_not_each_hold_their_procedure() {
         let loaded = post(&server, &call, None);
         assert!(loaded["session_id"].is_string(), "{loaded}");
     };
-    // What reading it takes at its peak is taken once.
+    // The peak of parsing it is only paid once.
     (0..10).for_each(|_| begin());
     let before = server.resident_bytes();
     (0..CONVERSATIONS).for_each(|_| begin());

@@ -1,8 +1,9 @@
-//! A pinned procedure against an agent that wants past it, with the real binary and every toolset.
+//! A pinned procedure against an agent that tries to get past it, with the real binary and every
+//! toolset.
 
 use super::{Shop, say};
 use crate::control::post;
-use crate::served::{Http, Talk};
+use crate::test_servers::{Http, StdioClient};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ const DESK: &str = "---\nagent: desk\n---\n```mermaid\nflowchart TD\n  START -->
 const LAX: &str = "---\nagent: lax\nenforce_tools: false\n---\n```mermaid\nflowchart TD\n  START --> WRITE[Write]\n```\n";
 const ALL: &str = "graphs,control,library,debug,loop,sop";
 
-/// A working directory that is no root, with a procedure in it; and a root with a laxer one.
+/// A working directory that is not a root, with a procedure in it; and a root with a laxer one.
 struct PinnedServer {
     shop: Shop,
     work: PathBuf,
@@ -49,7 +50,7 @@ impl PinnedServer {
         command
     }
 
-    fn talk(&self, more: &[&str]) -> Talk {
+    fn talk(&self, more: &[&str]) -> StdioClient {
         let child = self
             .command(&self.shop.place.data_dir(), more)
             .stdin(Stdio::piped())
@@ -57,7 +58,7 @@ impl PinnedServer {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        Talk::start(child)
+        StdioClient::start(child)
     }
 
     fn written(&self) -> bool {
@@ -157,7 +158,7 @@ fn over_http_callers_are_held_each_by_its_own_conversation() {
     call(ada, "goto_node", with(json!({"node_id": "ROUTE"})));
     let there = call(ada, "goto_node", with(json!({"node_id": "WRITE"})));
     assert_eq!(there["valid"], true, "{there}");
-    // What Ada may, Bob may not, by whatever name.
+    // What Ada may do, Bob may not, by whatever name.
     for (tool, arguments) in attempts() {
         let reply = call(bob, tool, arguments.clone());
         assert!(!desk.written(), "{tool}: {reply}");
@@ -166,7 +167,7 @@ fn over_http_callers_are_held_each_by_its_own_conversation() {
     let theirs = json!({"tool": "builtin:write-file", "arguments": arguments});
     call(bob, "sop_call", with(theirs.clone()));
     assert!(!desk.written());
-    // Another process over the same data, for the same caller, at another place.
+    // Another process on the same data, for the same caller, at another node.
     let second = Http::start(desk.command(&data, &["--sop", "desk.md", "--token-file", &tokens]));
     let params = json!({"name": "execute_dag", "arguments": attempts()[0].1});
     let reply = post(&second, &params, ada);
@@ -197,7 +198,7 @@ fn a_change_on_disk_is_not_taken_until_the_next_start() {
     talk.close();
 }
 
-/// The operator hears once that a pinned file is not what is in force any more.
+/// The operator is told once that a pinned file has changed.
 #[test]
 fn a_changed_pinned_file_is_told_in_the_log() {
     let desk = PinnedServer::new();
@@ -217,12 +218,12 @@ fn a_changed_pinned_file_is_told_in_the_log() {
     let laxer = DESK.replace("must_call", "x_call");
     std::fs::write(desk.work.join("desk.md"), laxer).unwrap();
     let told = heard("desk.md has changed");
-    // It ends when its client has gone.
+    // It ends when its client has disconnected.
     drop(child.stdin.take());
     child.wait().unwrap();
     let told = told.unwrap();
     assert!(
-        told.contains("the pinned version stays in force until the server is started again"),
+        told.contains("the pinned version stays in force until the server is restarted"),
         "{told}"
     );
 }
@@ -240,7 +241,7 @@ fn the_start_says_what_the_gate_is_worth() {
         String::from_utf8(done.stderr).unwrap()
     };
     let loose = said(&[]);
-    assert!(loose.contains("only advises"), "{loose}");
+    assert!(loose.contains("is advisory"), "{loose}");
     let held = said(&["--sop", "desk.md", "--sop-free", "retail-tools:get_*"]);
     assert!(
         held.contains("desk of desk.md is pinned") && held.contains("retail-tools:get_*"),
@@ -250,7 +251,7 @@ fn the_start_says_what_the_gate_is_worth() {
     assert!(missing.contains("nowhere.md"), "{missing}");
     let lax = said(&["--sop", "lax.md"]);
     assert!(
-        lax.contains("lax of lax.md is pinned, and does not refuse calls"),
+        lax.contains("lax of lax.md is pinned but does not reject calls"),
         "{lax}"
     );
 }

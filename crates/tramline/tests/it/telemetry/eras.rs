@@ -1,9 +1,9 @@
-//! The modern era of the protocol: a trace comes in by `_meta` and goes on by `_meta`.
+//! The modern era of the protocol: a trace arrives in `_meta` and is passed on in `_meta`.
 
-use super::told::inside;
+use super::spans::inside;
 use super::{Otlp, SPAN, TRACE};
-use crate::served::Http;
 use crate::support::Tramline;
+use crate::test_servers::Http;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,9 +13,9 @@ use tramline_unruly::program;
 
 const VERSION: &str = "2026-07-28";
 
-/// A graph over a server that knows the modern era only.
+/// A graph with a server that supports the modern era only.
 fn document(home: &Tramline) -> PathBuf {
-    let unruly = program::unruly().unwrap();
+    let unruly = program::test_server().unwrap();
     let server = json!({"command": unruly, "args": ["--modern-only"], "protocol": "modern"});
     let document = json!({
         "version": "1.0",
@@ -48,7 +48,7 @@ fn request() -> String {
     .to_string()
 }
 
-/// The trace is the caller's, and the server was told of it in its own era.
+/// The trace is the caller's, and the server received it in its own era.
 fn went_through(otlp: &mut Otlp, result: &Value) {
     let seen = inside(result);
     let run = otlp.one("invoke_workflow look");

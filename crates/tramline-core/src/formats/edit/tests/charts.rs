@@ -1,7 +1,7 @@
-//! Edits of procedures: the drawing changes, comments and everything else stay.
+//! Edits of procedures change the flowchart and preserve comments and everything else.
 
-use crate::formats::checked::Form;
-use crate::formats::edit::{Edit, edit};
+use crate::formats::diagnostics::SourceKind;
+use crate::formats::edit::{GraphEdit, apply_edits};
 use crate::formats::sop_markdown;
 use proptest::prelude::*;
 use serde_json::json;
@@ -36,8 +36,8 @@ By phone.
 "#;
 
 fn made(text: &str, edits: serde_json::Value) -> Result<String, String> {
-    let edits: Vec<Edit> = serde_json::from_value(edits).unwrap();
-    let edited = edit(text, Some(Form::Procedure), None, &edits)?;
+    let edits: Vec<GraphEdit> = serde_json::from_value(edits).unwrap();
+    let edited = apply_edits(text, Some(SourceKind::Procedure), None, &edits)?;
     let mut again: Vec<char> = text.chars().collect();
     for change in edited.changes.iter().rev() {
         again.splice(change.from..change.to, change.insert.chars());
@@ -50,13 +50,13 @@ fn after(edits: serde_json::Value) -> String {
     made(TEXT, edits).unwrap()
 }
 
-/// The ways of a procedure, sorted.
-fn ways(text: &str) -> Vec<String> {
+/// The edges of a procedure, sorted.
+fn edges(text: &str) -> Vec<String> {
     let sop = sop_markdown::read(text.as_bytes(), "s").unwrap().sop;
     let id = |at: usize| &sop.nodes[at].id;
     let ways = sop.edges.iter();
     let mut ways: Vec<_> = ways
-        .map(|way| format!("{}>{}", id(way.from.at()), id(way.to.at())))
+        .map(|way| format!("{}>{}", id(way.from.index()), id(way.to.index())))
         .collect();
     ways.sort();
     ways
@@ -78,7 +78,7 @@ fn the_text_of_a_node_is_set_where_it_stands() {
 }
 
 #[test]
-fn a_node_is_put_onto_the_only_way_or_beside_others() {
+fn a_node_is_inserted_into_the_only_edge_or_beside_others() {
     let add = |after: &str| json!([{"op": "add_node", "after": after, "node": {"id": "NEW", "kind": "step", "text": "Note it"}}]);
     assert_eq!(
         after(add("ACK")),
@@ -120,7 +120,7 @@ fn a_node_goes_and_what_led_to_it_leads_on() {
 }
 
 #[test]
-fn ways_are_drawn_and_rubbed_out() {
+fn edges_are_added_and_removed() {
     let text = after(json!([{"op": "connect", "from": "A", "to": "TRIAGE", "label": "not yet"}]));
     assert_eq!(
         text,
@@ -143,12 +143,12 @@ fn ways_are_drawn_and_rubbed_out() {
         TEXT,
         json!([{"op": "connect", "from": "START", "to": "ACK"}]),
     );
-    assert_eq!(again.unwrap_err(), "`START` leads to `ACK` already");
+    assert_eq!(again.unwrap_err(), "`START` already has an edge to `ACK`");
     let none = made(
         TEXT,
         json!([{"op": "disconnect", "from": "START", "to": "END"}]),
     );
-    assert_eq!(none.unwrap_err(), "no arrow leads from `START` to `END`");
+    assert_eq!(none.unwrap_err(), "there is no edge from `START` to `END`");
 }
 
 #[test]
@@ -160,16 +160,16 @@ fn an_id_is_exchanged_in_the_drawing_the_instructions_and_the_frontmatter() {
         &styled,
         json!([{"op": "rename_node", "id": "ACK", "to": "READ"}]),
     );
-    assert!(refused.unwrap_err().contains("looks or clicks"));
+    assert!(refused.unwrap_err().contains("style or click"));
 }
 
 #[test]
-fn a_drawing_that_cannot_be_read_is_mended_first() {
+fn an_invalid_chart_must_be_fixed_first() {
     let refused = made(
         &TEXT.replace("ACK --> HOW{", "ACK --> {"),
         json!([{"op": "remove_node", "id": "ACK"}]),
     );
-    assert!(refused.unwrap_err().starts_with("mend the text first"));
+    assert!(refused.unwrap_err().starts_with("fix the text first"));
     let near = made(TEXT, json!([{"op": "remove_node", "id": "PAGER"}]));
     assert_eq!(
         near.unwrap_err(),
@@ -178,21 +178,21 @@ fn a_drawing_that_cannot_be_read_is_mended_first() {
 }
 
 proptest! {
-    /// Whatever is connected and disconnected again leaves the ways that there were.
+    /// Connecting and disconnecting two nodes restores the original edges.
     #[test]
-    fn a_way_and_its_opposite_leave_what_was(from in 0usize..8, to in 0usize..8) {
+    fn connecting_and_disconnecting_restores_the_edges(from in 0usize..8, to in 0usize..8) {
         let ids = ["START", "ACK", "HOW", "PAGE", "TRIAGE", "A", "B", "END"];
         let (from, to) = (ids[from], ids[to]);
         let connected = made(TEXT, json!([{"op": "connect", "from": from, "to": to}]));
         if let Ok(text) = connected {
             let way = format!("{from}>{to}");
-            let mut wanted = ways(TEXT);
+            let mut wanted = edges(TEXT);
             wanted.push(way.clone());
             wanted.sort();
-            prop_assert_eq!(ways(&text), wanted);
+            prop_assert_eq!(edges(&text), wanted);
             let back = made(&text, json!([{"op": "disconnect", "from": from, "to": to}])).unwrap();
-            let kept: Vec<_> = ways(TEXT).into_iter().filter(|it| *it != way).collect();
-            prop_assert_eq!(ways(&back), kept);
+            let kept: Vec<_> = edges(TEXT).into_iter().filter(|it| *it != way).collect();
+            prop_assert_eq!(edges(&back), kept);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Edits of workflows written as markdown.
+//! Edits of markdown workflows.
 
-use crate::formats::checked::{self, Form};
-use crate::formats::edit::{Edit, edit};
-use crate::formats::{Elsewhere, Format, Hint};
+use crate::formats::diagnostics::{self, SourceKind};
+use crate::formats::edit::{GraphEdit, apply_edits};
+use crate::formats::{Format, KnownServers, ReadOptions};
 use serde_json::json;
 
 const TEXT: &str = r#"# A file, or what stands in for it
@@ -48,20 +48,20 @@ Takes whichever was read.
 "#;
 
 fn made(text: &str, edits: serde_json::Value) -> Result<String, String> {
-    let edits: Vec<Edit> = serde_json::from_value(edits).unwrap();
-    let form = Some(Form::Workflows(Format::Markdown));
-    edit(text, form, None, &edits).map(|edited| edited.text)
+    let edits: Vec<GraphEdit> = serde_json::from_value(edits).unwrap();
+    let form = Some(SourceKind::Workflows(Format::Markdown));
+    apply_edits(text, form, None, &edits).map(|edited| edited.text)
 }
 
-/// The text after edits, which must have no errors.
+/// The text after the edits, which must be valid.
 fn after(text: &str, edits: serde_json::Value) -> String {
     let made = made(text, edits).unwrap();
-    let hint = Hint {
-        elsewhere: Elsewhere::Any,
-        ..Hint::default()
+    let hint = ReadOptions {
+        known_servers: KnownServers::Any,
+        ..ReadOptions::default()
     };
-    let form = Some(Form::Workflows(Format::Markdown));
-    let checked = checked::check(&made, form, hint);
+    let form = Some(SourceKind::Workflows(Format::Markdown));
+    let checked = diagnostics::check(&made, form, hint);
     assert_eq!(checked.workflows.len(), 1, "{made}\n{:?}", checked.flaws);
     made
 }
@@ -131,7 +131,7 @@ fn a_step_is_renamed_wherever_it_is_named() {
 }
 
 #[test]
-fn ways_are_drawn_and_rubbed_out() {
+fn edges_are_added_and_removed() {
     let text = made(
         TEXT,
         json!([{"op": "disconnect", "from": "wanted", "to": "instead"}]),
@@ -185,7 +185,7 @@ fn what_led_to_a_step_leads_to_what_came_after_it() {
         &TEXT.replace("## Steps", "## Stepps"),
         json!([{"op": "remove_node", "id": "tell"}]),
     );
-    assert!(refused.unwrap_err().starts_with("mend the text first"));
+    assert!(refused.unwrap_err().starts_with("fix the text first"));
 }
 
 #[test]

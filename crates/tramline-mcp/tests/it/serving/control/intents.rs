@@ -1,17 +1,19 @@
-//! Intents: what words alone may start, who plans instead, and how a plan is given for one.
+//! Intents: what may run from words alone, who plans instead, and how a plan is submitted.
 
 use super::super::support::{Client, Era, connect, structured};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Semaphore;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_engine::policy::{Pattern, Policy};
-use tramline_engine::seams::Hints;
+use tramline_engine::policy::{ToolPattern, ToolPolicy};
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, Options};
-use tramline_mcp::server::{About, Conduct, Server, Toolset};
+use tramline_engine::{Engine, EngineOptions};
+use tramline_mcp::server::{Server, ServerDescription, ServerOptions, Toolset};
 
-const READS: Hints = Hints {
+const READS: ToolHints = ToolHints {
     read_only: Some(true),
     destructive: Some(false),
     idempotent: Some(true),
@@ -21,9 +23,9 @@ const READS: Hints = Hints {
 const NAMED: &str =
     r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 
-/// Four tools of a bank that say nothing of their effects, and one that only reads.
-fn bank() -> FakeTools {
-    let none = Hints::default();
+/// Four tools of a bank without annotations, and one that only reads.
+fn bank_tools() -> FakeTools {
+    let none = ToolHints::default();
     let mut tools = FakeTools::new();
     for (name, says) in [
         ("close_account", "Closes the account of a customer"),
@@ -52,16 +54,16 @@ struct Bank {
     store: MemoryStore,
     tools: Arc<FakeTools>,
     model: Option<Arc<ScriptedModel>>,
-    options: Options,
+    options: EngineOptions,
 }
 
 impl Bank {
     fn new() -> Self {
         Self {
             store: MemoryStore::default(),
-            tools: Arc::new(bank()),
+            tools: Arc::new(bank_tools()),
             model: None,
-            options: Options::default(),
+            options: EngineOptions::default(),
         }
     }
 
@@ -81,14 +83,20 @@ impl Bank {
         )
     }
 
-    /// A client of a server as another process would start it, with the control toolset alone.
+    /// A client of a server in a new process, with the control toolset only.
     async fn client(&self) -> Client {
-        let conduct = Conduct {
+        let conduct = ServerOptions {
             model: self.model.clone().map(|model| model as _),
-            ..Conduct::default()
+            ..ServerOptions::default()
         };
         let sets = [Toolset::Control];
-        let server = Server::with(self.engine(), About::default(), &sets, Vec::new(), conduct);
+        let server = Server::with_options(
+            self.engine(),
+            ServerDescription::default(),
+            &sets,
+            Vec::new(),
+            conduct,
+        );
         connect(&server.unwrap(), Era::Modern).await
     }
 
@@ -134,8 +142,8 @@ async fn nothing_that_may_have_an_effect_runs_from_words_alone() {
     assert_eq!(bank.called(), Vec::<String>::new());
 }
 
-/// A past that makes reading a balance sure.
-async fn taught(bank: &Bank) {
+/// A history that makes the planner certain about reading a balance.
+async fn teach_planner(bank: &Bank) {
     let step = json!({"id": "a", "tool": "bank:show_balance", "arguments": {"name": "Ada"}, "depends_on": []});
     for _ in 0..6 {
         let given = json!({"intent": "show the balance of the account 'Ada'",
@@ -147,7 +155,7 @@ async fn taught(bank: &Bank) {
 #[tokio::test]
 async fn what_only_reads_runs_when_it_is_sure_and_plainly_asked_for() {
     let bank = Bank::new();
-    taught(&bank).await;
+    teach_planner(&bank).await;
     let count = bank.called().len();
     let told = bank
         .call(
@@ -188,9 +196,15 @@ async fn parts_that_the_plan_leaves_out_are_listed_in_the_reply() {
 #[tokio::test]
 async fn plans_that_were_given_or_submitted_teach_and_those_from_words_do_not() {
     let bank = Bank::new();
-    taught(&bank).await;
+    teach_planner(&bank).await;
     let lessons = async || {
-        let all = bank.engine().learnt().lessons().await.unwrap().into_iter();
+        let all = bank
+            .engine()
+            .plan_history()
+            .learned_plans()
+            .await
+            .unwrap()
+            .into_iter();
         let mut all: Vec<_> = all.map(|one| (one.intent.to_string(), one.count)).collect();
         all.sort();
         all
@@ -205,7 +219,7 @@ async fn plans_that_were_given_or_submitted_teach_and_those_from_words_do_not() 
     let told = bank.call("execute_dag", intent).await;
     assert_eq!(told["status"], "suggestion", "{told}");
     assert_eq!(lessons().await, std::slice::from_ref(&given));
-    let done = bank.call("submit_plan", exemplary(&told)).await;
+    let done = bank.call("submit_plan", example_plan(&told)).await;
     assert_eq!(done["status"], "complete", "{done}");
     assert_eq!(lessons().await, [("close account #".to_owned(), 1), given]);
 }
@@ -213,9 +227,9 @@ async fn plans_that_were_given_or_submitted_teach_and_those_from_words_do_not() 
 #[tokio::test]
 async fn what_a_person_must_agree_to_does_not_run_from_words() {
     let mut bank = Bank::new();
-    taught(&bank).await;
-    bank.options.policy = Policy {
-        ask: vec![Pattern::parse("bank:show_*").unwrap()],
+    teach_planner(&bank).await;
+    bank.options.policy = ToolPolicy {
+        ask: vec![ToolPattern::parse("bank:show_*").unwrap()],
         deny: Vec::new(),
     };
     let intent = json!({"intent": "show the balance of the account 'Bob'"});
@@ -229,8 +243,8 @@ async fn what_a_person_must_agree_to_does_not_run_from_words() {
 async fn a_configured_model_plans_and_its_plan_runs_like_the_caller_s() {
     let plan = json!({"plan": [{"id": "a", "tool": "bank:pay_invoice", "args": {"name": "ACME"}}]});
     let bank = Bank::with_model(ScriptedModel::new([plan.to_string()]));
-    // Words alone would be sure of another tool.
-    taught(&bank).await;
+    // From words alone, the planner would choose another tool.
+    teach_planner(&bank).await;
     let intent = json!({"intent": "show the balance of the account 'ACME'"});
     let told = bank.call("execute_dag", intent).await;
     assert_eq!(told["status"], "complete", "{told}");
@@ -242,8 +256,8 @@ async fn a_configured_model_plans_and_its_plan_runs_like_the_caller_s() {
 async fn a_model_s_plan_asks_where_a_caller_s_would() {
     let plan = json!({"plan": [{"id": "a", "tool": "bank:pay_invoice", "args": {"name": "ACME"}}]});
     let mut bank = Bank::with_model(ScriptedModel::new([plan.to_string()]));
-    bank.options.policy = Policy {
-        ask: vec![Pattern::parse("bank:pay_*").unwrap()],
+    bank.options.policy = ToolPolicy {
+        ask: vec![ToolPattern::parse("bank:pay_*").unwrap()],
         deny: Vec::new(),
     };
     let told = bank
@@ -262,7 +276,7 @@ async fn where_the_model_has_no_plan_words_do_not_take_over() {
         ScriptedModel::new(["I would rather not.", "Still not."]),
     ] {
         let taught_one = Bank::new();
-        taught(&taught_one).await;
+        teach_planner(&taught_one).await;
         let bank = Bank {
             model: Some(Arc::new(model)),
             ..taught_one
@@ -279,8 +293,8 @@ async fn where_the_model_has_no_plan_words_do_not_take_over() {
     }
 }
 
-/// The plan that an example shows, as an agent would complete it.
-fn exemplary(told: &Json) -> Json {
+/// The plan in the example, as an agent would complete it.
+fn example_plan(told: &Json) -> Json {
     let example = &told["plan_request"]["example"];
     assert_eq!(example["tool"], "submit_plan", "{told}");
     assert_eq!(example["arguments"]["handle"], told["handle"], "{told}");
@@ -326,7 +340,7 @@ async fn the_example_of_a_plan_request_can_be_submitted_as_it_is() {
     let told = bank
         .call("execute_dag", json!({"intent": "close account 'Ada'"}))
         .await;
-    let done = bank.call("submit_plan", exemplary(&told)).await;
+    let done = bank.call("submit_plan", example_plan(&told)).await;
     assert_eq!(done["status"], "complete", "{done}");
     assert_eq!(bank.called(), ["bank:close_account"]);
 }
@@ -353,6 +367,85 @@ async fn a_plan_that_cannot_be_used_leaves_the_question_open() {
     let done = bank.call("submit_plan", give(good)).await;
     assert_eq!(done["status"], "complete", "{done}");
     assert_eq!(bank.called(), ["bank:show_balance", "bank:close_account"]);
+}
+
+/// While the plan of a handle runs, in this process or in one that has died, the handle names its run and executes
+/// nothing.
+#[tokio::test]
+async fn a_handle_whose_plan_runs_cannot_be_used_again() {
+    let mut bank = Bank::new();
+    let (entered, gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (inside, opened) = (Arc::clone(&entered), Arc::clone(&gate));
+    let first = Arc::new(AtomicBool::new(true));
+    let slow = move |given: Value| {
+        let (inside, opened, first) = (inside.clone(), opened.clone(), first.clone());
+        async move {
+            inside.add_permits(1);
+            if first.swap(false, Ordering::Relaxed) {
+                let _ = opened.acquire().await;
+            }
+            Ok(given)
+        }
+    };
+    bank.tools = Arc::new(bank_tools().tool("bank", "wire", ToolHints::default(), slow));
+    let told = bank
+        .call("execute_dag", json!({"intent": "close account 'Ada'"}))
+        .await;
+    let plan = json!([{"id": "w", "tool": "bank:wire", "args": {}}]);
+    let given = json!({"handle": told["handle"], "plan": plan});
+    let winner = bank.call("submit_plan", given.clone());
+    let others = async {
+        let _ = entered.acquire().await;
+        for _ in 0..3 {
+            let again = bank.call("submit_plan", given.clone()).await;
+            assert_eq!(again["error"]["data"]["name"], "NOT_FOUND", "{again}");
+            let run = again["error"]["data"]["workflow_id"].clone();
+            assert!(run.is_string(), "{again}");
+            assert_eq!(again["error"]["data"]["handle"], told["handle"]);
+        }
+        gate.add_permits(1);
+    };
+    let (done, ()) = tokio::join!(winner, others);
+    assert_eq!(done["status"], "complete", "{done}");
+    assert_eq!(bank.called(), ["bank:wire"]);
+    let after = bank.call("submit_plan", given).await;
+    assert_eq!(
+        after["error"]["data"]["workflow_id"], done["workflow_id"],
+        "{after}"
+    );
+    assert_eq!(bank.called(), ["bank:wire"]);
+}
+
+/// Of submissions that arrive together, one is executed.
+#[tokio::test]
+async fn of_plans_submitted_at_once_one_is_executed() {
+    let bank = Bank::new();
+    let told = bank
+        .call("execute_dag", json!({"intent": "close account 'Ada'"}))
+        .await;
+    let plan = json!([{"id": "c", "tool": "bank:close_account", "args": {"name": "Ada"}}]);
+    let given = json!({"handle": told["handle"], "plan": plan});
+    let all = (0..8).map(|_| bank.call("submit_plan", given.clone()));
+    let replies = futures_util::future::join_all(all).await;
+    let done = replies.iter().filter(|reply| reply["status"] == "complete");
+    assert_eq!(done.count(), 1, "{replies:?}");
+    assert_eq!(bank.called(), ["bank:close_account"]);
+
+    let first = waiting(&bank).await;
+    let wish = json!({"workflow_id": first["workflow_id"], "new_requirement": "do not close account 'Ada'"});
+    let told = bank.call("replan", wish).await;
+    let plan = |id: usize| json!([{"id": id.to_string(), "tool": "bank:send_invoice", "args": {"name": "Ada"}}]);
+    let all = (0..8).map(|id| {
+        bank.call(
+            "submit_plan",
+            json!({"handle": told["handle"], "plan": plan(id)}),
+        )
+    });
+    let replies = futures_util::future::join_all(all).await;
+    let added = replies
+        .iter()
+        .filter(|reply| reply["status"] == "replanned");
+    assert_eq!(added.count(), 1, "{replies:?}");
 }
 
 /// A workflow that waits after its first layer.

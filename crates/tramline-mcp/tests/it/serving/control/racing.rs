@@ -1,19 +1,23 @@
-//! Several at once: answers, continues, aborts and replans during a layer, a process that dies.
+//! Concurrency: answers, continues, aborts and replans during a layer, and a process that dies.
 
-use super::{BRIEF, Place, call, diamond, layered};
+use super::{BRIEF, ControlFixture, call, diamond, layered};
 use crate::serving::support::{Client, Era, connect, over, request, structured};
 use futures_util::future::join_all;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::RunFilter;
-use tramline_engine::{Engine, Options};
+use tramline_engine::{Engine, EngineOptions};
 use tramline_mcp::server::Toolset;
 
-/// Starts a DAG whose call is held, and lets its process die. Gives the workflow's id.
-pub(super) async fn die_while_held(place: &Place, dag: Json) -> String {
+/// Starts a DAG whose call is held, and kills its process. Returns the workflow's id.
+pub(super) async fn die_while_held(place: &ControlFixture, dag: Json) -> String {
     let store = place.store.process();
     let tools = place.tools();
-    let dying = Engine::new(Arc::new(store.clone()), Arc::new(tools), Options::default());
+    let dying = Engine::new(
+        Arc::new(store.clone()),
+        Arc::new(tools),
+        EngineOptions::default(),
+    );
     let client = connect(&over(dying, &[Toolset::Control], vec![]), Era::Modern).await;
     let peer = client.service.peer().clone();
     tokio::spawn(async move { peer.call_tool_once(request("execute_dag", dag)).await });
@@ -23,8 +27,8 @@ pub(super) async fn die_while_held(place: &Place, dag: Json) -> String {
     id
 }
 
-/// The id of the only run, once it has begun.
-async fn running(place: &Place) -> String {
+/// The id of the only run, once it has started.
+async fn running(place: &ControlFixture) -> String {
     loop {
         let rows = place
             .engine()
@@ -59,7 +63,7 @@ fn begin(client: &Client, tool: &'static str, arguments: Json) -> tokio::task::J
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_continues_one_wins() {
     for _ in 0..20 {
-        let place = Place::new();
+        let place = ControlFixture::new();
         let (one, two) = (
             place.client(Era::Legacy).await,
             place.client(Era::Modern).await,
@@ -85,7 +89,7 @@ async fn of_two_continues_one_wins() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_answers_one_wins() {
     for _ in 0..20 {
-        let place = Place::new();
+        let place = ControlFixture::new();
         let (one, two) = (
             place.client(Era::Legacy).await,
             place.client(Era::Modern).await,
@@ -108,13 +112,13 @@ async fn of_two_answers_one_wins() {
 
 #[tokio::test]
 async fn a_second_continue_while_the_layer_runs_is_told() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let client = place.client(Era::Modern).await;
     let first = call(&client, "execute_dag", layered(held())).await;
     let go = json!({"workflow_id": first["workflow_id"]});
     let waiting = begin(&client, "continue", go.clone());
     tokio::time::sleep(BRIEF).await;
-    let told = super::refused(&client, "continue", go).await;
+    let told = super::call_rejected(&client, "continue", go).await;
     assert!(
         told["message"].as_str().unwrap().contains("running"),
         "{told}"
@@ -129,7 +133,7 @@ async fn a_second_continue_while_the_layer_runs_is_told() {
 
 #[tokio::test]
 async fn an_abort_during_a_layer_ends_it_for_everybody() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let client = place.client(Era::Modern).await;
     let first = call(&client, "execute_dag", layered(held())).await;
     let id = &first["workflow_id"];
@@ -155,7 +159,7 @@ async fn an_abort_during_a_layer_ends_it_for_everybody() {
 
 #[tokio::test]
 async fn a_replan_waits_for_the_end_of_the_layer() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let client = place.client(Era::Legacy).await;
     let first = call(&client, "execute_dag", layered(held())).await;
     let id = &first["workflow_id"];
@@ -165,7 +169,7 @@ async fn a_replan_waits_for_the_end_of_the_layer() {
     let more = json!({"workflow_id": id, "new_requirement": "r", "new_tasks": [
         {"id": "x", "tool": "t:echo", "arguments": {"a": "$OUTPUT[b].n"}}
     ]});
-    let told = super::refused(&other, "replan", more.clone()).await;
+    let told = super::call_rejected(&other, "replan", more.clone()).await;
     assert_eq!(
         (&told["code"], &told["data"]["workflow_id"]),
         (&json!(-32602), id)
@@ -174,7 +178,7 @@ async fn a_replan_waits_for_the_end_of_the_layer() {
         told["message"]
             .as_str()
             .unwrap()
-            .contains("a layer is under way"),
+            .contains("a layer is running"),
         "{told}"
     );
     place.gate.add_permits(1);
@@ -192,7 +196,7 @@ async fn a_replan_waits_for_the_end_of_the_layer() {
 
 #[tokio::test]
 async fn a_workflow_without_layers_grows_while_it_runs() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let client = place.client(Era::Legacy).await;
     let waiting = begin(&client, "execute_dag", json!({"workflow": held()}));
     let id = running(&place).await;
@@ -213,7 +217,7 @@ async fn a_workflow_without_layers_grows_while_it_runs() {
 #[tokio::test]
 async fn a_cancelled_call_leaves_a_layered_workflow_and_ends_an_eager_one() {
     for (validated, expected) in [(true, "layer_complete"), (false, "aborted")] {
-        let place = Place::new();
+        let place = ControlFixture::new();
         let client = place.client(Era::Modern).await;
         let dag = json!({"workflow": [{"id": "b", "tool": "t:hold"}, {"id": "c", "tool": "t:echo", "depends_on": ["b"]}],
             "config": {"per_layer_validation": validated}});
@@ -243,24 +247,25 @@ async fn a_cancelled_call_leaves_a_layered_workflow_and_ends_an_eager_one() {
 
 #[tokio::test]
 async fn too_many_commands_are_told_when_to_come_again() {
-    let place = Place::new();
-    let conduct = tramline_mcp::server::Conduct {
+    let place = ControlFixture::new();
+    let conduct = tramline_mcp::server::ServerOptions {
         commands_per_minute: 3,
         ..Default::default()
     };
     let toolsets = [tramline_mcp::server::Toolset::Control];
-    let about = tramline_mcp::server::About::default();
-    let server = tramline_mcp::server::Server::with(place.engine(), about, &toolsets, [], conduct);
+    let about = tramline_mcp::server::ServerDescription::default();
+    let server =
+        tramline_mcp::server::Server::with_options(place.engine(), about, &toolsets, [], conduct);
     let client = crate::serving::support::connect(&server.unwrap(), Era::Modern).await;
     let first = call(&client, "execute_dag", layered(diamond())).await;
     let stale = json!({"workflow_id": first["workflow_id"], "checkpoint_id": format!("{}0", first["checkpoint_id"].as_str().unwrap())});
     for _ in 0..3 {
         assert_eq!(
-            super::refused(&client, "continue", stale.clone()).await["code"],
+            super::call_rejected(&client, "continue", stale.clone()).await["code"],
             -32602
         );
     }
-    let limited = super::refused(&client, "continue", stale).await;
+    let limited = super::call_rejected(&client, "continue", stale).await;
     assert_eq!(limited["data"]["name"], "RATE_LIMITED");
     let wait = limited["data"]["retry_after_ms"].as_i64().unwrap();
     assert!((1..=20_000).contains(&wait), "{limited}");

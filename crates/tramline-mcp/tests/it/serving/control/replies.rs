@@ -1,14 +1,14 @@
-//! The shapes of replies and errors: the patterns of the guide, approvals, failures, ids, expiry.
+//! Shapes of replies and errors: the patterns of the guide, approvals, failures, ids, expiry.
 
-use super::{Place, SAFE, call, diamond, layered, refused};
+use super::{ControlFixture, SAFE, call, call_rejected, diamond, layered};
 use crate::serving::support::{Client, Era, connect, over};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::seams::Store;
 use tramline_engine::testing::FakeTools;
-use tramline_engine::{Engine, Options, clock};
-use tramline_mcp::server::{About, Conduct, Server, Toolset};
+use tramline_engine::{Engine, EngineOptions, clock};
+use tramline_mcp::server::{Server, ServerDescription, ServerOptions, Toolset};
 
 fn gate() -> Json {
     json!({"tasks": [
@@ -22,7 +22,7 @@ fn answer(asked: &Json, approved: bool) -> Json {
     json!({"workflow_id": asked["workflow_id"], "checkpoint_id": asked["checkpoint_id"], "approved": approved})
 }
 
-/// The third pattern of the guide: approvals are answered, other layers are let on.
+/// The third pattern of the guide: approvals are answered, other layers continue.
 async fn human_gates(client: &Client, mut response: Json, approved: bool) -> (Json, Vec<String>) {
     let mut asked = Vec::new();
     while response["status"] == "layer_complete" {
@@ -40,7 +40,7 @@ async fn human_gates(client: &Client, mut response: Json, approved: bool) -> (Js
 #[tokio::test]
 async fn the_pattern_of_human_approval_gates_runs_as_written() {
     for (approved, end) in [(true, "complete"), (false, "rejected")] {
-        let client = Place::new().client(Era::Modern).await;
+        let client = ControlFixture::new().client(Era::Modern).await;
         let first = call(&client, "execute_dag", layered(gate())).await;
         let (last, asked) = human_gates(&client, first, approved).await;
         assert_eq!(last["status"], end, "{last}");
@@ -51,7 +51,7 @@ async fn the_pattern_of_human_approval_gates_runs_as_written() {
 
 #[tokio::test]
 async fn the_pattern_of_progressive_validation_runs_as_written() {
-    let client = Place::new().client(Era::Legacy).await;
+    let client = ControlFixture::new().client(Era::Legacy).await;
     let mut response = call(&client, "execute_dag", layered(diamond())).await;
     let mut layers = 0;
     while response["status"] == "layer_complete" {
@@ -65,7 +65,7 @@ async fn the_pattern_of_progressive_validation_runs_as_written() {
 
 #[tokio::test]
 async fn the_pattern_of_adaptive_discovery_runs_as_written() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let list = json!([{"id": "list", "tool": "t:echo", "arguments": {"files": ["a.xml"]}}, {"id": "end", "tool": "t:echo", "depends_on": ["list"]}]);
     let mut response = call(&client, "execute_dag", layered(list)).await;
     let mut replanned = false;
@@ -86,7 +86,7 @@ async fn the_pattern_of_adaptive_discovery_runs_as_written() {
 
 #[tokio::test]
 async fn an_approval_is_a_stop_between_layers_only_where_layers_are_validated() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let first = call(&client, "execute_dag", layered(gate())).await;
     let go = json!({"workflow_id": first["workflow_id"]});
     let asked = call(&client, "continue", go.clone()).await;
@@ -94,7 +94,7 @@ async fn an_approval_is_a_stop_between_layers_only_where_layers_are_validated() 
     assert_eq!(asked["checkpoint_type"], "approval_required");
     assert!(asked["decision_context"].is_string() && asked["layer_results"].is_array());
     assert_eq!(asked["options"], json!(["approval_response", "abort"]));
-    let error = refused(&client, "continue", go).await;
+    let error = call_rejected(&client, "continue", go).await;
     let says = error["message"].as_str().unwrap();
     assert!(
         says.contains("approval_response") && says.contains("it is production"),
@@ -110,7 +110,7 @@ async fn an_approval_is_a_stop_between_layers_only_where_layers_are_validated() 
 
 #[tokio::test]
 async fn a_last_layer_with_a_failure_waits_and_can_be_replanned() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let client = place.client(Era::Modern).await;
     let dag = json!([
         {"id": "a", "tool": "t:echo"},
@@ -127,7 +127,7 @@ async fn a_last_layer_with_a_failure_waits_and_can_be_replanned() {
         (&failed["failed"], &failed["next_layer"]),
         (&json!(1), &json!([]))
     );
-    // Also for a process that knows only the journal.
+    // Also in a process that knows only the journal.
     let client = place.client(Era::Legacy).await;
     let again = json!([{"id": "again", "tool": "t:echo", "depends_on": ["a"]}]);
     let more = json!({"workflow_id": id, "new_requirement": "try again", "new_tasks": again});
@@ -146,7 +146,7 @@ async fn a_last_layer_with_a_failure_waits_and_can_be_replanned() {
 
 #[tokio::test]
 async fn a_complete_workflow_says_how_many_tasks_failed_or_were_skipped() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let good = call(&client, "execute_dag", json!({"workflow": diamond()})).await;
     assert_eq!((&good["failed"], &good["skipped"]), (&json!(0), &json!(0)));
     assert!(good.get("message").is_none(), "{good}");
@@ -158,7 +158,7 @@ async fn a_complete_workflow_says_how_many_tasks_failed_or_were_skipped() {
 
 #[tokio::test]
 async fn an_unknown_id_is_not_found_and_a_wrong_checkpoint_names_the_waiting_one() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let first = call(&client, "execute_dag", layered(diamond())).await;
     let (id, point) = (&first["workflow_id"], &first["checkpoint_id"]);
     for unknown in ["run_unknown", "550e8400-e29b-41d4-a716-446655440000"] {
@@ -177,12 +177,12 @@ async fn an_unknown_id_is_not_found_and_a_wrong_checkpoint_names_the_waiting_one
             ("run_debug", json!({"command": "step", "run_id": unknown})),
             ("run_fork", json!({"run_id": unknown})),
         ] {
-            let error = refused(&client, tool, arguments).await;
+            let error = call_rejected(&client, tool, arguments).await;
             assert_eq!(error["code"], -32001, "{tool}: {error}");
             assert_eq!(error["data"]["name"], "NOT_FOUND", "{tool}: {error}");
         }
     }
-    let malformed = refused(&client, "continue", json!({"workflow_id": "run id"})).await;
+    let malformed = call_rejected(&client, "continue", json!({"workflow_id": "run id"})).await;
     assert_eq!(malformed["code"], -32602);
     for wrong in ["chk_unknown_3", "chk_", "nonsense", "run_unknown"] {
         for (tool, arguments) in [
@@ -199,7 +199,7 @@ async fn an_unknown_id_is_not_found_and_a_wrong_checkpoint_names_the_waiting_one
                 json!({"workflow_id": id, "checkpoint_id": wrong, "approved": true}),
             ),
         ] {
-            let error = refused(&client, tool, arguments).await;
+            let error = call_rejected(&client, tool, arguments).await;
             assert_eq!(error["code"], -32602, "{tool} {wrong}: {error}");
             assert_eq!(
                 error["data"]["checkpoint_id"], *point,
@@ -211,7 +211,7 @@ async fn an_unknown_id_is_not_found_and_a_wrong_checkpoint_names_the_waiting_one
 
 #[tokio::test]
 async fn runs_and_workflows_are_told_in_the_same_words() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let asked = call(&client, "execute_dag", json!({"workflow": gate()})).await;
     let read = call(&client, "run_read", json!({"run_id": asked["workflow_id"]})).await;
     let waiting = &read["waiting"][0];
@@ -226,13 +226,16 @@ async fn runs_and_workflows_are_told_in_the_same_words() {
     assert_eq!(read["expires_at"], asked["expires_at"]);
     let stale = json!("chk_unknown_3");
     let of_run = json!({"checkpoint_id": stale, "answer": "approve"});
-    assert_eq!(refused(&client, "run_answer", of_run).await["code"], -32001);
+    assert_eq!(
+        call_rejected(&client, "run_answer", of_run).await["code"],
+        -32001
+    );
     let wrong = format!("{}0", asked["checkpoint_id"].as_str().unwrap());
     let theirs =
         json!({"workflow_id": asked["workflow_id"], "checkpoint_id": wrong, "approved": true});
-    let theirs = refused(&client, "approval_response", theirs).await;
+    let theirs = call_rejected(&client, "approval_response", theirs).await;
     let ours = json!({"checkpoint_id": wrong, "answer": "approve"});
-    let ours = refused(&client, "run_answer", ours).await;
+    let ours = call_rejected(&client, "run_answer", ours).await;
     for key in ["code", "message"] {
         assert_eq!(ours[key], theirs[key]);
     }
@@ -245,20 +248,27 @@ async fn runs_and_workflows_are_told_in_the_same_words() {
     );
 }
 
-/// A server whose workflows wait so long for an answer.
-fn lasting(place: &Place, ttl: Duration, commands_per_minute: u32) -> Server {
-    let conduct = Conduct {
+/// A server whose workflows wait this long for an answer.
+fn lasting(place: &ControlFixture, ttl: Duration, commands_per_minute: u32) -> Server {
+    let conduct = ServerOptions {
         ttl: Some(ttl),
         commands_per_minute,
-        ..Conduct::default()
+        ..ServerOptions::default()
     };
     let toolsets = [Toolset::Control, Toolset::Debug];
-    Server::with(place.engine(), About::default(), &toolsets, [], conduct).unwrap()
+    Server::with_options(
+        place.engine(),
+        ServerDescription::default(),
+        &toolsets,
+        [],
+        conduct,
+    )
+    .unwrap()
 }
 
 #[tokio::test]
 async fn replies_say_when_a_workflow_expires_and_an_expired_one_is_not_aborted() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let hour = Duration::from_secs(3_600);
     let client = connect(&lasting(&place, hour, 120), Era::Modern).await;
     let first = call(&client, "execute_dag", layered(diamond())).await;
@@ -281,7 +291,7 @@ async fn replies_say_when_a_workflow_expires_and_an_expired_one_is_not_aborted()
             json!({"checkpoint_id": short["checkpoint_id"], "answer": "approve"}),
         ),
     ] {
-        let error = refused(&client, tool, arguments).await;
+        let error = call_rejected(&client, tool, arguments).await;
         assert_eq!(
             (&error["code"], &error["data"]["status"]),
             (&json!(-32001), &json!("expired")),
@@ -298,7 +308,7 @@ async fn replies_say_when_a_workflow_expires_and_an_expired_one_is_not_aborted()
 
 #[tokio::test]
 async fn the_rate_of_commands_outlives_the_process() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let hour = Duration::from_secs(3_600);
     let serve = || lasting(&place, hour, 3);
     let client = connect(&serve(), Era::Modern).await;
@@ -307,12 +317,12 @@ async fn the_rate_of_commands_outlives_the_process() {
     for _ in 0..3 {
         let client = connect(&serve(), Era::Modern).await;
         assert_eq!(
-            refused(&client, "continue", stale.clone()).await["code"],
+            call_rejected(&client, "continue", stale.clone()).await["code"],
             -32602
         );
     }
     let client = connect(&serve(), Era::Legacy).await;
-    let limited = refused(&client, "continue", stale).await;
+    let limited = call_rejected(&client, "continue", stale).await;
     assert_eq!(limited["data"]["name"], "RATE_LIMITED", "{limited}");
     assert!(limited["data"]["retry_after_ms"].as_i64().unwrap() > 0);
     let other = call(&client, "execute_dag", layered(diamond())).await;
@@ -322,11 +332,11 @@ async fn the_rate_of_commands_outlives_the_process() {
 
 #[tokio::test]
 async fn every_error_has_a_code() {
-    let place = Place::new();
+    let place = ControlFixture::new();
     let engine = Engine::new(
         Arc::new(place.store.process()) as Arc<dyn Store>,
         Arc::new(FakeTools::new().tool("t", "echo", SAFE, |arguments| async { Ok(arguments) })),
-        Options::default(),
+        EngineOptions::default(),
     );
     let client = connect(&over(engine, &Toolset::ALL, vec![]), Era::Modern).await;
     let nowhere = "chk_unknown_3";

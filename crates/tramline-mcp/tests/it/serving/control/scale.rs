@@ -1,12 +1,12 @@
-//! Large ones: ten thousand tasks, a megabyte of arguments.
+//! Large workflows: ten thousand tasks, a megabyte of arguments.
 
-use super::{Place, call};
+use super::{ControlFixture, call};
 use crate::serving::support::Era;
 use serde_json::{Value as Json, json};
 
 #[tokio::test]
 async fn ten_thousand_tasks_run() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let tasks: Vec<Json> = (0..10_000)
         .map(|at| match at {
             0..100 => json!({"id": format!("t{at}"), "tool": "t:echo", "arguments": {"n": at}}),
@@ -31,7 +31,7 @@ async fn ten_thousand_tasks_run() {
 
 #[tokio::test]
 async fn a_megabyte_of_arguments_is_carried() {
-    let client = Place::new().client(Era::Modern).await;
+    let client = ControlFixture::new().client(Era::Modern).await;
     let text = "x".repeat(1 << 20);
     let dag = json!({"workflow": [
         {"id": "a", "tool": "t:echo", "arguments": {"text": text}},

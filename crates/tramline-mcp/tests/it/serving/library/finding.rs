@@ -1,11 +1,11 @@
-//! What can be called, found by agents: discovered, described, searched, tried.
+//! Callable nodes as agents find them: discover, describe, search, run.
 
 use crate::serving::support::{ERAS, connect, engine, over, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::policy::{Pattern, Policy};
+use tramline_engine::policy::{ToolPattern, ToolPolicy};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, Options};
+use tramline_engine::{Engine, EngineOptions};
 use tramline_mcp::server::{Server, Toolset};
 
 async fn ask(server: &Server, tool: &str, arguments: Json) -> Json {
@@ -79,13 +79,13 @@ async fn a_node_that_is_tried_gives_its_output_and_every_path_in_it() {
 
 #[tokio::test]
 async fn what_needs_approval_is_not_tried() {
-    let policy = Policy {
-        ask: vec![Pattern::parse("t:look").unwrap()],
-        deny: vec![Pattern::parse("t:work").unwrap()],
+    let policy = ToolPolicy {
+        ask: vec![ToolPattern::parse("t:look").unwrap()],
+        deny: vec![ToolPattern::parse("t:work").unwrap()],
     };
-    let options = Options {
+    let options = EngineOptions {
         policy,
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let fakes = Arc::new(tools());
     let calls = Arc::clone(&fakes);
@@ -130,7 +130,7 @@ async fn a_slip_is_mended_in_one_round() {
     }
 }
 
-/// The whole toolset is read by every agent that has it: it stays small.
+/// Every agent with this toolset reads the whole list, so it must stay small.
 #[tokio::test]
 async fn the_list_of_tools_is_within_its_budget() {
     const TOKENS_MAX: usize = 2_500;

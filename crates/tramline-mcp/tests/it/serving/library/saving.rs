@@ -1,4 +1,4 @@
-//! Workflows that agents save, find again and call.
+//! Workflows that agents save, find and call.
 
 use super::GOOD;
 use crate::serving::support::{Client, ERAS, connect, engine, over, structured, tools};
@@ -67,11 +67,11 @@ async fn another_of_the_name_stays_unless_forced() {
 async fn what_cannot_be_saved_is_refused_in_clear_words() {
     let client = agent().await;
     for (name, says) in [
-        ("../../etc/passwd", "holds `.`"),
+        ("../../etc/passwd", "contains `.`"),
         ("a\0b", "only a-z"),
         ("l\u{43e}\u{43e}k", "U+043E"),
         ("read-file", "reserved"),
-        ("Look Twice", "holds `L`"),
+        ("Look Twice", "contains `L`"),
     ] {
         let told = ask(&client, "workflow_save", save(name)).await;
         assert_eq!(told["error"]["type"], "validation", "{told}");

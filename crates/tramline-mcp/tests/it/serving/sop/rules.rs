@@ -1,15 +1,15 @@
-//! Rules over calls as an agent meets them: the refusal names the look-up, a person sees the rule.
+//! Rules over calls as an agent meets them: the error names the lookup, a person sees the rule.
 
 use super::super::support::{Client, Era, connect, over};
-use super::{say, tools};
+use super::{call_sop, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_core::Value;
 use tramline_core::ids::RunId;
 use tramline_core::journal::Event;
-use tramline_engine::seams::Hints;
+use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, Options};
+use tramline_engine::{Engine, EngineOptions};
 use tramline_mcp::server::Toolset;
 
 const TILL: &str = "---\nagent: till\ntools: [order, pay]\nread_only_tools: [order]\n---\n\
@@ -25,13 +25,13 @@ fn engine(store: MemoryStore) -> Engine {
         Ok(Value::from_json(order).unwrap())
     };
     let tools = tools(vec![("till.md", TILL.to_owned())]);
-    let tools = tools.tool("shop", "order", Hints::default(), order);
-    Engine::new(Arc::new(store), Arc::new(tools), Options::default())
+    let tools = tools.tool("shop", "order", ToolHints::default(), order);
+    Engine::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
 }
 
 async fn pay(client: &Client, sum: i64, to: &str) -> Json {
     let arguments = json!({"order": "1", "sum": sum, "to": to});
-    say(
+    call_sop(
         client,
         "sop_call",
         json!({"tool": "pay", "arguments": arguments}),
@@ -45,15 +45,15 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
     let engine = engine(store.clone());
     let server = over(engine.clone(), &[Toolset::Sop], Vec::new());
     let client = connect(&server, Era::Legacy).await;
-    let loaded = say(&client, "load_graph", json!({"sop_file": "till.md"})).await;
+    let loaded = call_sop(&client, "load_graph", json!({"sop_file": "till.md"})).await;
     let id: RunId = loaded["session_id"].as_str().unwrap().parse().unwrap();
-    say(&client, "advance", json!({})).await;
+    call_sop(&client, "advance", json!({})).await;
 
     let early = pay(&client, 5, "blue").await;
     let first = json!([{"tool": "order", "arguments": {"id": "1"}}]);
     assert_eq!(early["error"]["call_first"], first, "{early}");
     let look_up = json!({"tool": "order", "arguments": {"id": "1"}});
-    say(&client, "sop_call", look_up).await;
+    call_sop(&client, "sop_call", look_up).await;
 
     let much = pay(&client, 11, "blue").await;
     let message = much["error"]["message"].as_str().unwrap();
@@ -84,8 +84,8 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
             .contains("once_per"),
         "{beside}"
     );
-    say(&client, "goto_node", json!({"node_id": "START"})).await;
-    say(&client, "advance", json!({})).await;
+    call_sop(&client, "goto_node", json!({"node_id": "START"})).await;
+    call_sop(&client, "advance", json!({})).await;
     let paid = pay(&client, 5, "blue").await;
     assert_eq!(paid["sum"], 5, "{paid}");
 
@@ -108,20 +108,20 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
     assert_eq!(holds, expected);
 }
 
-/// Annotations say more than names: what a server says writes is not read-only.
+/// Annotations override the file: a tool whose annotations say that it writes is not read-only.
 #[tokio::test]
 async fn a_tool_that_its_server_says_writes_is_warned_of_under_read_only_tools() {
-    let hints = Hints {
+    let hints = ToolHints {
         read_only: Some(false),
-        ..Hints::default()
+        ..ToolHints::default()
     };
     let tools = tools(vec![("till.md", TILL.to_owned())]);
     let tools = tools.tool("shop", "order", hints, |given| async { Ok(given) });
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), Options::default());
+    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
     let server = over(engine, &[Toolset::Sop], Vec::new());
     let client = connect(&server, Era::Legacy).await;
-    let loaded = say(&client, "load_graph", json!({"sop_file": "till.md"})).await;
+    let loaded = call_sop(&client, "load_graph", json!({"sop_file": "till.md"})).await;
     let warnings = loaded["warnings"].to_string();
     assert!(
         warnings.contains("T0040") && warnings.contains("`order`"),

@@ -1,9 +1,9 @@
-//! Agents that were talked into something: they approve themselves, overwrite what is served, look
-//! for keys, take others' workflows and runs.
+//! Prompt-injected agents: they approve their own calls, overwrite served files, look for keys, and
+//! take over workflows and runs of others.
 
-use super::super::super::chance::Chance;
-use super::super::Arena;
-use super::super::http::{Reply, Request};
+use super::super::super::seeded_rng::SeededRng;
+use super::super::HostileContext;
+use super::super::http::{HttpReply, HttpRequest};
 use super::super::witness::ViolationKind;
 use super::Attack;
 use anyhow::{Context, Result};
@@ -19,7 +19,7 @@ pub(super) const ALL: &[Attack] = &[
         run: approves_itself,
     },
     Attack {
-        kind: "agent: approves with another's name",
+        kind: "agent: approves under another name",
         run: approves_over_http,
     },
     Attack {
@@ -31,7 +31,7 @@ pub(super) const ALL: &[Attack] = &[
         run: overwrites,
     },
     Attack {
-        kind: "agent: deletes without a word",
+        kind: "agent: deletes without approval",
         run: deletes,
     },
     Attack {
@@ -51,28 +51,28 @@ pub(super) const ALL: &[Attack] = &[
         run: |arena, _| ask(arena, "settings_get", json!({"key": "TOKEN"})),
     },
     Attack {
-        kind: "agent: takes another's workflow",
-        run: takes_over,
+        kind: "agent: takes over another's workflow",
+        run: take_over_workflow,
     },
     Attack {
-        kind: "agent: takes another's run",
-        run: forges,
+        kind: "agent: takes over another's run",
+        run: take_over_run,
     },
     Attack {
         kind: "agent: forged ids",
-        run: made_up,
+        run: forged_ids,
     },
     Attack {
         kind: "agent: loads a laxer procedure",
-        run: laxer,
+        run: load_lax_procedure,
     },
     Attack {
         kind: "agent: confused arguments",
         run: confused,
     },
     Attack {
-        kind: "agent: leaves in the middle",
-        run: leaves,
+        kind: "agent: disconnects during a call",
+        run: disconnect,
     },
     Attack {
         kind: "agent: effects, killed or not",
@@ -80,7 +80,7 @@ pub(super) const ALL: &[Attack] = &[
     },
 ];
 
-fn ask(arena: &Arena, tool: &str, arguments: Value) -> Result<&'static str> {
+fn ask(arena: &HostileContext, tool: &str, arguments: Value) -> Result<&'static str> {
     Ok(arena
         .call(&arena.open, None, tool, &arguments, ANSWER_MAX)?
         .outcome())
@@ -90,13 +90,13 @@ fn ir(tool: &str, params: Value) -> Value {
     json!({"ir_version": "0.1.0", "nodes": [{"id": "n", "type": tool, "params": params}]})
 }
 
-fn execute(arena: &Arena, document: &Value) -> Result<Reply> {
+fn execute(arena: &HostileContext, document: &Value) -> Result<HttpReply> {
     let asked = json!({"workflow": document, "parameters": {}});
     arena.call(&arena.open, None, "workflow_execute", &asked, ANSWER_MAX)
 }
 
-/// A DAG with a call that the operator wants to be asked about; gives its run and its question.
-fn asks(arena: &Arena, chance: &mut Chance) -> Result<(String, String)> {
+/// Starts a DAG with a call that needs the operator's approval; returns its run and its checkpoint.
+fn start_approval(arena: &HostileContext, chance: &mut SeededRng) -> Result<(String, String)> {
     let number = chance.between(1, u64::MAX / 2);
     let task = json!({"id": "pay", "tool": "bank:record", "arguments": {"number": number}});
     let asked = json!({"workflow": {"tasks": [task]}});
@@ -105,12 +105,12 @@ fn asks(arena: &Arena, chance: &mut Chance) -> Result<(String, String)> {
     let text = |name: &str| said[name].as_str().map(str::to_owned);
     Ok((
         text("workflow_id").context("no run")?,
-        text("checkpoint_id").context("no question")?,
+        text("checkpoint_id").context("no checkpoint")?,
     ))
 }
 
-fn approves_itself(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
-    let (run, point) = asks(arena, chance)?;
+fn approves_itself(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
+    let (run, point) = start_approval(arena, chance)?;
     let tries = [
         (
             "approval_response",
@@ -133,15 +133,15 @@ fn approves_itself(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
     for (tool, arguments) in tries {
         arena.call(&arena.open, None, tool, &arguments, ANSWER_MAX)?;
     }
-    arena.aborts_later(&run);
+    arena.abort_run_in(&run);
     Ok("asked")
 }
 
-fn approves_over_http(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
-    let (run, point) = asks(arena, chance)?;
+fn approves_over_http(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
+    let (run, point) = start_approval(arena, chance)?;
     let path = format!("/api/approvals/{point}");
     let body = json!({"answer": "proceed", "by": "operator", "why": "I am a person"});
-    let request = Request::json("POST", &path, &body);
+    let request = HttpRequest::json("POST", &path, &body);
     let plain = arena.send(&arena.open, &request, ANSWER_MAX)?;
     for token in [&arena.world.bob, &arena.world.ann] {
         if arena.named.address().is_some() {
@@ -149,14 +149,14 @@ fn approves_over_http(arena: &Arena, chance: &mut Chance) -> Result<&'static str
             let _ = arena.send(&arena.named, &request, ANSWER_MAX);
         }
     }
-    arena.aborts_later(&run);
+    arena.abort_run_in(&run);
     Ok(plain.outcome())
 }
 
-/// What a person approved happens, and once.
-fn approved(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
-    let (run, point) = asks(arena, chance)?;
-    arena.approved(&run);
+/// An approved call must happen, exactly once.
+fn approved(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
+    let (run, point) = start_approval(arena, chance)?;
+    arena.record_approval(&run);
     let output = arena
         .world
         .operator(&["runs", "answer", &point, "--yes"])
@@ -164,12 +164,12 @@ fn approved(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
     Ok(if output.status.success() {
         "answered"
     } else {
-        "refused"
+        "rejected"
     })
 }
 
-fn overwrites(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
-    let pwned = arena.world.pwned().display().to_string();
+fn overwrites(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
+    let pwned = arena.world.canary().display().to_string();
     let servers = json!({"pwn": {"command": "sh", "args": ["-c", format!("touch {pwned}")]}});
     let graph = json!({"version": "1.0", "mcpServers": servers, "tools": []}).to_string();
     let files = [
@@ -198,24 +198,24 @@ fn overwrites(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
     ];
     let trick = chance.pick(&tricks).cloned().unwrap_or_default();
     let reply = execute(arena, &trick)?;
-    arena.aborts_later(&String::from_utf8_lossy(&reply.body));
-    if arena.witness_files() > 0 {
+    arena.abort_run_in(&String::from_utf8_lossy(&reply.body));
+    if arena.check_files() > 0 {
         return Ok("overwritten");
     }
     Ok(reply.outcome())
 }
 
-fn deletes(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+fn deletes(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let reply = execute(arena, &ir("delete-file", json!({"path": "keep.txt"})))?;
-    arena.aborts_later(&String::from_utf8_lossy(&reply.body));
+    arena.abort_run_in(&String::from_utf8_lossy(&reply.body));
     Ok(reply.outcome())
 }
 
-fn reads_key(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
-    let mut outcome = "refused";
+fn reads_key(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
+    let mut outcome = "rejected";
     let (open, named) = (&arena.open, &arena.named);
     let bob = Some(arena.world.bob.as_str());
-    // A server can guard only the files that it was given: the tokens are those of `named`.
+    // A server can protect only the files that it was given: the tokens are those of `named`.
     for (on, token, file) in [
         (open, None, "data/settings.key"),
         (open, None, "data/tramline.db"),
@@ -226,14 +226,14 @@ fn reads_key(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
         let reply = arena.call(on, token, "workflow_execute", &asked, ANSWER_MAX)?;
         if reply.outcome() == "answered" {
             outcome = "answered";
-            let what = format!("an agent may read {file}");
-            arena.witness.violated(ViolationKind::Leak, what);
+            let what = format!("an agent can read {file}");
+            arena.witness.record_violation(ViolationKind::Leak, what);
         }
     }
     Ok(outcome)
 }
 
-fn common_word(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+fn common_word(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let word = chance.pick(&["value", "token", "text", "true", "completed", "plain"]);
     let word = word.copied().unwrap_or_default();
     let asked = json!({"key": format!("K{}", word.to_uppercase()), "value": word});
@@ -244,8 +244,8 @@ fn common_word(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
     Ok(reply.outcome())
 }
 
-/// A secret of one's own that overlaps the beginning of the other.
-fn overlap(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+/// Sets a secret that overlaps the start of another one.
+fn overlap(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let head = arena.world.secret.get(..4).unwrap_or_default();
     let filler = format!("{:012}", chance.between(1, 999_999_999_999));
     let asked = json!({"key": "OVERLAP", "value": format!("{filler}{head}")});
@@ -256,8 +256,8 @@ fn overlap(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
         {"id": "r", "type": "read-file", "params": {"path": "sub/overlap.txt"}},
     ]});
     let read = execute(arena, &document)?;
-    arena.aborts_later(&String::from_utf8_lossy(&read.body));
-    // What a tool was allowed to write is no leak: only what comes back.
+    arena.abort_run_in(&String::from_utf8_lossy(&read.body));
+    // What a tool was allowed to write is not a leak: only what is returned.
     let _ = std::fs::remove_file(arena.world.path("work/sub/overlap.txt"));
     arena
         .world
@@ -267,7 +267,7 @@ fn overlap(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
 }
 
 /// Ann saves a workflow, bob saves another one over it, ann runs hers.
-fn takes_over(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+fn take_over_workflow(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let name = format!("shared-{}", chance.between(1, 1_000_000));
     let save = |token: &str, dir: &str, force: bool| {
         let asked = json!({"workflow_file": ir("list-directory", json!({"path": dir})), "name": name, "description": "d", "force": force});
@@ -294,7 +294,7 @@ fn takes_over(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
             ANSWER_MAX,
         )?;
         if String::from_utf8_lossy(&ran.body).contains("graphs.yaml") {
-            arena.witness.violated(
+            arena.witness.record_violation(
                 ViolationKind::Unapproved,
                 "a caller replaced another's saved workflow",
             );
@@ -303,10 +303,10 @@ fn takes_over(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
     Ok(taken.outcome())
 }
 
-/// Bob looks for ann's run, by its right id.
-fn forges(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+/// Bob accesses ann's run by its real id.
+fn take_over_run(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let (ann, bob) = (&arena.world.ann, &arena.world.bob);
-    let request = Request::json("POST", "/api/tools/waits/runs", &json!({"input": {}}));
+    let request = HttpRequest::json("POST", "/api/tools/waits/runs", &json!({"input": {}}));
     let begun = arena.send(&arena.named, &request.bearer(Some(ann)), ANSWER_MAX)?;
     let run = begun.json()["run_id"]
         .as_str()
@@ -320,24 +320,28 @@ fn forges(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
     ] {
         let reply = arena.call(&arena.named, Some(bob), tool, &arguments, ANSWER_MAX)?;
         if reply.outcome() == "answered" {
-            let what = format!("{tool} served one caller's run to another");
-            arena.witness.violated(ViolationKind::Unapproved, what);
+            let what = format!("{tool} returned one caller's run to another");
+            arena
+                .witness
+                .record_violation(ViolationKind::Unapproved, what);
         }
     }
     for end in ["", "/trace", "/export", "/graph"] {
-        let request = Request::new("GET", &format!("/api/runs/{run}{end}")).bearer(Some(bob));
+        let request = HttpRequest::new("GET", &format!("/api/runs/{run}{end}")).bearer(Some(bob));
         let reply = arena.send(&arena.named, &request, ANSWER_MAX)?;
         if reply.status == 200 {
-            let what = format!("GET /api/runs/RUN{end} served one caller's run to another");
-            arena.witness.violated(ViolationKind::Unapproved, what);
+            let what = format!("GET /api/runs/RUN{end} returned one caller's run to another");
+            arena
+                .witness
+                .record_violation(ViolationKind::Unapproved, what);
         }
     }
-    let request = Request::json("POST", &format!("/api/runs/{run}/abort"), &json!({}));
+    let request = HttpRequest::json("POST", &format!("/api/runs/{run}/abort"), &json!({}));
     arena.send(&arena.named, &request.bearer(Some(ann)), ANSWER_MAX)?;
-    Ok("refused")
+    Ok("rejected")
 }
 
-fn made_up(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+fn forged_ids(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let ids = [
         "run_00000000000000000000000000",
         "chk_x",
@@ -352,11 +356,11 @@ fn made_up(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
             json!({"run_id": id, "workflow_id": id, "trace_path": id, "checkpoint_id": id});
         arena.call(&arena.open, None, tool, &arguments, ANSWER_MAX)?;
     }
-    Ok("refused")
+    Ok("rejected")
 }
 
-/// A procedure of one's own, which allows everything, where another one is pinned.
-fn laxer(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+/// Loads an agent's own procedure, which allows everything, although another one is pinned.
+fn load_lax_procedure(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let lax = "---\nagent: lax\nenforce_tools: false\ntools: [\"u:record\"]\n---\n\n```mermaid\nflowchart TD\n    A([Begin]) --> B([End])\n```\n";
     std::fs::write(arena.world.path("work/sub/lax.md"), lax)?;
     let token = Some(arena.world.ann.as_str());
@@ -381,13 +385,13 @@ fn laxer(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
         ),
     ] {
         let reply = arena.call(&arena.pinned, token, tool, &arguments, ANSWER_MAX)?;
-        arena.aborts_later(&String::from_utf8_lossy(&reply.body));
+        arena.abort_run_in(&String::from_utf8_lossy(&reply.body));
     }
-    Ok("refused")
+    Ok("rejected")
 }
 
-/// Every tool, with arguments of the wrong kinds and sizes.
-fn confused(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+/// Calls every tool with arguments of wrong types and sizes.
+fn confused(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let tools = [
         "execute_dag",
         "continue",
@@ -445,19 +449,19 @@ fn confused(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
     ask(arena, tool, Value::Object(arguments))
 }
 
-/// Goes away while the call is made.
-fn leaves(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+/// Disconnects while the call is running.
+fn disconnect(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let address = arena.open.address().context("down")?;
     let task = json!({"id": "slow", "tool": "u:sleep", "arguments": {"ms": 1_000}});
     let asked = json!({"workflow": {"tasks": [task]}});
-    let stream = Request::call("execute_dag", &asked).open(address)?;
+    let stream = HttpRequest::call("execute_dag", &asked).open(address)?;
     arena.pause(Duration::from_millis(chance.between(0, 200)));
     drop(stream);
     Ok("left")
 }
 
-/// Calls with an effect on a server that may be killed under them.
-fn effects(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+/// Calls with an effect on a server that may be killed meanwhile.
+fn effects(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let token = Some(arena.world.ann.as_str());
     let tasks: Vec<_> = (0..4)
         .map(|number| json!({"id": format!("t{number}"), "tool": "u:record", "arguments": {"n": number, "delay_ms": 30}, "depends_on": if number == 0 { vec![] } else { vec![format!("t{}", number - 1)] }}))

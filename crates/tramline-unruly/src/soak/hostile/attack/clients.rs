@@ -1,8 +1,8 @@
-//! HTTP clients that mean harm: slow, many, half, malformed.
+//! Malicious HTTP clients: slow, numerous, incomplete, malformed.
 
-use super::super::super::chance::Chance;
-use super::super::Arena;
-use super::super::http::{self, Request};
+use super::super::super::seeded_rng::SeededRng;
+use super::super::HostileContext;
+use super::super::http::{self, HttpRequest};
 use super::Attack;
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -12,28 +12,28 @@ use std::time::{Duration, Instant};
 
 const ANSWER_MAX: Duration = Duration::from_secs(4);
 
-/// How many connections one attack holds open: more than a server may have descriptors.
+/// Connections that one attack holds open: more than a server may have descriptors.
 const CONNECTIONS: usize = 600;
 
-/// How long they are held.
+/// How long they are held open.
 const HOLD: Duration = Duration::from_secs(2);
 
-/// How many sessions one attack opens.
+/// Sessions that one attack opens.
 const SESSIONS: usize = 150;
 
-/// How many evaluations are asked for at once.
+/// Concurrent evaluations.
 const EVALUATIONS: usize = 40;
 
 /// The attacks.
 pub(super) const ALL: &[Attack] = &[
     Attack {
         kind: "client: slow heads",
-        run: |arena, _| held(arena, b"GET /hea"),
+        run: |arena, _| hold_connections(arena, b"GET /hea"),
     },
     Attack {
         kind: "client: slow bodies",
         run: |arena, _| {
-            held(arena, b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{")
+            hold_connections(arena, b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{")
         },
     },
     Attack {
@@ -75,7 +75,7 @@ pub(super) const ALL: &[Attack] = &[
         },
     },
     Attack {
-        kind: "client: HTTP/2 preface, then rubbish",
+        kind: "client: HTTP/2 preface, then garbage",
         run: |arena, _| {
             raw(
                 arena,
@@ -94,7 +94,7 @@ pub(super) const ALL: &[Attack] = &[
         },
     },
     Attack {
-        kind: "client: chunk beyond counting",
+        kind: "client: chunk size overflow",
         run: |arena, _| {
             raw(arena, b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\nhello")
         },
@@ -108,7 +108,7 @@ pub(super) const ALL: &[Attack] = &[
         run: malformed,
     },
     Attack {
-        kind: "client: body beyond its bound",
+        kind: "client: body beyond the limit",
         run: large,
     },
     Attack {
@@ -125,15 +125,15 @@ pub(super) const ALL: &[Attack] = &[
         run: |arena, _| evaluations(arena, "$map([1..900000], function($x){{\"a\": $x}})"),
     },
     Attack {
-        kind: "client: flowchart drawn over and over",
-        run: drawn,
+        kind: "client: flowchart drawn repeatedly",
+        run: render_flowchart,
     },
 ];
 
-/// Opens many connections, says this much on each, and holds them for a while.
-fn held(arena: &Arena, said: &[u8]) -> Result<&'static str> {
+/// Opens many connections, sends these bytes on each, and holds them for a while.
+fn hold_connections(arena: &HostileContext, said: &[u8]) -> Result<&'static str> {
     let address = arena.open.address().context("down")?;
-    let _alone = arena.alone();
+    let _alone = arena.exclusive();
     let mut streams: Vec<TcpStream> = Vec::new();
     for _ in 0..100 {
         if let Ok(mut stream) = http::connect(address) {
@@ -145,9 +145,9 @@ fn held(arena: &Arena, said: &[u8]) -> Result<&'static str> {
     Ok("held")
 }
 
-fn connections(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+fn connections(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let address = arena.open.address().context("down")?;
-    let _alone = arena.alone();
+    let _alone = arena.exclusive();
     let streams: Vec<_> = (0..CONNECTIONS)
         .map_while(|_| http::connect(address).ok())
         .collect();
@@ -155,11 +155,11 @@ fn connections(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
     Ok(if streams.len() == CONNECTIONS {
         "held"
     } else {
-        "refused"
+        "rejected"
     })
 }
 
-fn drips(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+fn drips(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let mut stream = http::connect(arena.open.address().context("down")?)?;
     let begun = Instant::now();
     for byte in b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nx-drip: 1\r\n"
@@ -174,29 +174,29 @@ fn drips(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
         }
         arena.pause(Duration::from_millis(20));
     }
-    Ok("refused")
+    Ok("rejected")
 }
 
-fn sessions(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+fn sessions(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
         "clientInfo": {"name": "flood", "version": "1"}}});
-    let request =
-        Request::json("POST", "/mcp", &hello).with("accept", "application/json, text/event-stream");
+    let request = HttpRequest::json("POST", "/mcp", &hello)
+        .with("accept", "application/json, text/event-stream");
     let mut outcome = "answered";
     for _ in 0..SESSIONS {
         let reply = arena.send(&arena.open, &request, ANSWER_MAX)?;
         if reply.status != 200 {
-            outcome = "refused";
+            outcome = "rejected";
         }
     }
     Ok(outcome)
 }
 
-/// Follows a run that waits, and goes away only when the next one comes.
-fn events(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+/// Follows a waiting run, and disconnects only when enough others have been opened.
+fn events(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let body = json!({"input": {}});
-    let request = Request::json("POST", "/api/tools/waits/runs", &body);
+    let request = HttpRequest::json("POST", "/api/tools/waits/runs", &body);
     let begun = arena.send(&arena.open, &request, ANSWER_MAX)?;
     let run = begun.json()["run_id"]
         .as_str()
@@ -208,30 +208,30 @@ fn events(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
             continue;
         };
         let token = (subject.name == arena.named.name).then_some(arena.world.boss.as_str());
-        if let Ok(stream) = Request::new("GET", &path).bearer(token).open(address) {
+        if let Ok(stream) = HttpRequest::new("GET", &path).bearer(token).open(address) {
             arena.leave_open(stream);
         }
     }
-    arena.aborts_later(&run);
+    arena.abort_run_in(&run);
     Ok("held")
 }
 
-/// Sends bytes as they are and reads what comes.
-fn raw(arena: &Arena, bytes: &[u8]) -> Result<&'static str> {
+/// Sends raw bytes and reads the reply.
+fn raw(arena: &HostileContext, bytes: &[u8]) -> Result<&'static str> {
     let mut stream = http::connect(arena.open.address().context("down")?)?;
     let _ = stream.write_all(bytes);
     let reply = http::read(stream, HOLD)?;
     Ok(reply.outcome())
 }
 
-fn noise(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+fn noise(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let length = chance.between(1, 20_000);
     let bytes: Vec<u8> = (0..length).map(|_| chance.between(0, 255) as u8).collect();
     raw(arena, &bytes)
 }
 
-/// The empty token, by prior knowledge of HTTP/2, where no space is cut off from a header.
-fn empty_token(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+/// Sends the empty token over HTTP/2 with prior knowledge, where headers are not trimmed.
+fn empty_token(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let address = arena.named.address().context("down")?;
     let mut stream = http::connect(address)?;
     let authority = address.to_string();
@@ -257,7 +257,7 @@ fn empty_token(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
     let mut answer = vec![0; 8_192];
     let count = stream.read(&mut answer).unwrap_or(0);
     let answer = answer.get(..count).unwrap_or_default();
-    // `:status: 200` is one byte of the static table.
+    // `:status: 200` is one byte of the HPACK static table.
     let mut frames = answer;
     while let Some((head, rest)) = frames.split_at_checked(9) {
         let length = head
@@ -265,17 +265,17 @@ fn empty_token(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
             .take(3)
             .fold(0usize, |sum, byte| sum << 8 | usize::from(*byte));
         if head.get(3) == Some(&1) && rest.first() == Some(&0x88) {
-            let what = "the empty token was let in over HTTP/2";
+            let what = "the empty token was accepted over HTTP/2";
             arena
                 .witness
-                .violated(super::super::witness::ViolationKind::Intrusion, what);
+                .record_violation(super::super::witness::ViolationKind::Intrusion, what);
         }
         frames = rest.get(length..).unwrap_or_default();
     }
-    Ok(if count == 0 { "no answer" } else { "refused" })
+    Ok(if count == 0 { "no answer" } else { "rejected" })
 }
 
-fn malformed(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+fn malformed(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let texts: [&[u8]; 8] = [
         b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\":",
         b"\xff\xfe\x00",
@@ -289,31 +289,31 @@ fn malformed(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
     let text = chance.pick(&texts).copied().unwrap_or_default();
     let deep = [b"{\"a\":".repeat(100_000), b"1".to_vec()].concat();
     for body in [text.to_vec(), deep] {
-        let mut request = Request::call("echo_it", &json!({})).body(body.clone());
+        let mut request = HttpRequest::call("echo_it", &json!({})).body(body.clone());
         arena.send(&arena.open, &request, ANSWER_MAX)?;
-        request = Request::json("POST", "/api/eval", &json!({})).body(body);
+        request = HttpRequest::json("POST", "/api/eval", &json!({})).body(body);
         arena.send(&arena.open, &request, ANSWER_MAX)?;
     }
-    Ok("refused")
+    Ok("rejected")
 }
 
-fn large(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+fn large(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let mut stream = http::connect(arena.open.address().context("down")?)?;
     let head = "POST /api/check HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000000000\r\n\r\n";
     stream.write_all(head.as_bytes())?;
     let chunk = vec![b'a'; 1 << 20];
     for _ in 0..64 {
         if stream.write_all(&chunk).is_err() {
-            return Ok("refused");
+            return Ok("rejected");
         }
     }
     Ok(http::read(stream, HOLD)?.outcome())
 }
 
-fn evaluations(arena: &Arena, expression: &str) -> Result<&'static str> {
-    let _alone = arena.alone();
+fn evaluations(arena: &HostileContext, expression: &str) -> Result<&'static str> {
+    let _alone = arena.exclusive();
     let body = json!({"language": "jsonata", "expression": expression, "data": {}});
-    let request = Request::json("POST", "/api/eval", &body);
+    let request = HttpRequest::json("POST", "/api/eval", &body);
     std::thread::scope(|scope| {
         for _ in 0..EVALUATIONS {
             scope.spawn(|| {
@@ -324,12 +324,12 @@ fn evaluations(arena: &Arena, expression: &str) -> Result<&'static str> {
     Ok("answered")
 }
 
-fn drawn(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+fn render_flowchart(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let nodes: Vec<_> = (0..1_500)
         .map(|number| json!({"id": format!("n{number}"), "tool": "u:echo", "arguments": {}, "depends_on": if number == 0 { vec![] } else { vec![format!("n{}", number / 2)] }}))
         .collect();
     let text = json!({"tasks": nodes}).to_string();
     let body = json!({"text": text, "as": "svg"});
-    let request = Request::json("POST", "/api/render", &body);
+    let request = HttpRequest::json("POST", "/api/render", &body);
     Ok(arena.send(&arena.open, &request, ANSWER_MAX)?.outcome())
 }

@@ -1,18 +1,17 @@
-//! Documents of strangers: bombs of every format, given to check and to run.
+//! Untrusted documents: bombs of every format, checked and run.
 
-use super::super::super::chance::Chance;
-use super::super::Arena;
-use super::super::http::Request;
+use super::super::super::seeded_rng::SeededRng;
+use super::super::HostileContext;
+use super::super::http::HttpRequest;
 use super::Attack;
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A hostile document is refused or run within this; what runs longer goes on without us.
+/// A hostile document must be rejected or run within this time; longer runs are not waited for.
 const RUN_MAX: Duration = Duration::from_secs(4);
 
-/// How many references each level of the schema bomb has, and how many levels there are: together
-/// 10^12 applications.
+/// References per level of the schema bomb, and the number of levels: 10^12 applications in total.
 const REFERENCES: usize = 10;
 const LEVELS: usize = 12;
 
@@ -36,7 +35,7 @@ pub(super) const ALL: &[Attack] = &[
     document!("document: schema of 10^12 references", schema_bomb()),
     document!("document: JSONata that doubles", expression(DOUBLING)),
     document!("document: JSONata over a large range", expression(RANGE)),
-    document!("document: JSONata without an end", expression(FOR_EVER)),
+    document!("document: endless JSONata", expression(FOR_EVER)),
     document!("document: regex that backtracks", expression(REGEX)),
     document!("document: huge map", huge_map()),
     document!("document: raises its own limits", raised()),
@@ -50,11 +49,11 @@ pub(super) const ALL: &[Attack] = &[
         file("read-file", json!({"path": "zero"}))
     ),
     document!(
-        "document: leads out by a link",
+        "document: escapes by a symlink",
         file("read-file", json!({"path": "out/precious.txt"}))
     ),
     document!(
-        "document: leads out by ..",
+        "document: escapes by ..",
         file(
             "write-file",
             json!({"path": "../outside/precious.txt", "content": "x"})
@@ -69,14 +68,14 @@ pub(super) const ALL: &[Attack] = &[
     ),
     Attack {
         kind: "document: workflow that calls itself",
-        run: itself,
+        run: recursive_workflow,
     },
     Attack {
         kind: "document: flowchart of 20,000 nodes",
         run: flowchart,
     },
     Attack {
-        kind: "document: many errors at once",
+        kind: "document: many flaws at once",
         run: flaws,
     },
 ];
@@ -86,19 +85,19 @@ const RANGE: &str = "$map([1..900000], function($x){$x & \"aaaaaaaaaaaaaaaa\"})"
 const FOR_EVER: &str = "($f:=function($n){$f($n+1)};$f(0))";
 const REGEX: &str = "$match(\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\", /^(a+)+$/)";
 
-fn execute(arena: &Arena, document: Value) -> Result<&'static str> {
-    // A placeholder stands for the place that no document may get to.
-    let pwned = arena.world.pwned().display().to_string();
+fn execute(arena: &HostileContext, document: Value) -> Result<&'static str> {
+    // A placeholder for a path that no document may reach.
+    let pwned = arena.world.canary().display().to_string();
     let text = document.to_string().replace(PWNED, &pwned);
     let document: Value = serde_json::from_str(&text)?;
     let asked = json!({"workflow": document, "parameters": {"a": 1}});
     let reply = arena.call(&arena.open, None, "workflow_execute", &asked, RUN_MAX)?;
     let body = String::from_utf8_lossy(&reply.body);
-    arena.aborts_later(&body);
+    arena.abort_run_in(&body);
     Ok(reply.outcome())
 }
 
-/// Stands for the place of the file that only a started command could make.
+/// Placeholder for the path of a file that only a started command could create.
 const PWNED: &str = "@PWNED@";
 
 fn aliases() -> String {
@@ -149,7 +148,7 @@ fn huge_map() -> Value {
     ]})
 }
 
-/// A loop without an end, with limits as high as they can be written.
+/// An endless loop, with limits as high as they can be written.
 fn raised() -> Value {
     let nodes = json!([
         {"id": "entry", "type": "entry", "next": "t"},
@@ -178,7 +177,7 @@ fn file(tool: &str, params: Value) -> Value {
 }
 
 /// A saved workflow whose next version calls itself for each of fifty items.
-fn itself(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
+fn recursive_workflow(arena: &HostileContext, chance: &mut SeededRng) -> Result<&'static str> {
     let name = format!("boom-{}", chance.between(1, 1_000_000));
     let save = |document: Value| {
         let asked =
@@ -197,7 +196,7 @@ fn itself(arena: &Arena, chance: &mut Chance) -> Result<&'static str> {
     Ok(reply.outcome())
 }
 
-fn flowchart(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+fn flowchart(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let mut text = "---\nagent: big\n---\n\n```mermaid\nflowchart TD\n".to_owned();
     for node in 0..20_000 {
         text += &format!("    N{node} --> N{}\n", (node * 7 + 1) % 20_000);
@@ -206,13 +205,13 @@ fn flowchart(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
     let body = json!({"text": text, "format": "sop", "name": "big.md"});
     let reply = arena.send(
         &arena.open,
-        &Request::json("POST", "/api/check", &body),
+        &HttpRequest::json("POST", "/api/check", &body),
         RUN_MAX,
     )?;
     Ok(reply.outcome())
 }
 
-fn flaws(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+fn flaws(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let nodes: Vec<_> = (0..5_000)
         .map(|number| json!({"id": number, "type": "no such type", "next": []}))
         .collect();

@@ -1,8 +1,8 @@
-//! Web pages: DNS rebinding, with and without a token to show, and requests from other origins.
+//! Web pages: DNS rebinding with and without a token, and requests from other origins.
 
-use super::super::Arena;
-use super::super::http::Request;
-use super::super::subject::Subject;
+use super::super::HostileContext;
+use super::super::http::HttpRequest;
+use super::super::server_under_test::ServerUnderTest;
 use super::super::witness::ViolationKind;
 use super::Attack;
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const ANSWER_MAX: Duration = Duration::from_secs(4);
 
-/// What a page shows as its `Authorization`: nothing, or something without a right.
+/// The `Authorization` headers that a page sends: none, or an invalid one.
 const SHOWN: [Option<&str>; 4] = [None, Some("Bearer x"), Some("Basic eDp4"), Some("")];
 
 /// The attacks.
@@ -46,14 +46,19 @@ pub(super) const ALL: &[Attack] = &[
     },
 ];
 
-/// A page whose name was made to point here: its host and origin are foreign, and since it is of
-/// the same origin as its request, it may set every header.
-fn rebound(arena: &Arena, subject: &Subject, method: &str, path: &str) -> Result<&'static str> {
+/// A page whose host name was made to resolve to this machine: its host and origin are foreign, and
+/// since its requests are same-origin, it may set every header.
+fn rebound(
+    arena: &HostileContext,
+    subject: &ServerUnderTest,
+    method: &str,
+    path: &str,
+) -> Result<&'static str> {
     let port = subject.address().context("down")?.port();
     let host = format!("evil.example:{port}");
     let document = json!({
         "version": "1.0",
-        "mcpServers": {"pwn": {"command": "sh", "args": ["-c", format!("touch {}", arena.world.pwned().display())]}},
+        "mcpServers": {"pwn": {"command": "sh", "args": ["-c", format!("touch {}", arena.world.canary().display())]}},
         "tools": [],
     });
     let body = json!({
@@ -63,7 +68,7 @@ fn rebound(arena: &Arena, subject: &Subject, method: &str, path: &str) -> Result
     });
     for shown in SHOWN {
         for origin in [Some(format!("http://{host}")), None] {
-            let mut request = Request::json(method, path, &body)
+            let mut request = HttpRequest::json(method, path, &body)
                 .with("host", &host)
                 .with("accept", "application/json, text/event-stream");
             if let Some(origin) = &origin {
@@ -78,15 +83,17 @@ fn rebound(arena: &Arena, subject: &Subject, method: &str, path: &str) -> Result
                     "{method} {path} of {} served {} to a foreign host with authorization {shown:?}",
                     subject.name, reply.status
                 );
-                arena.witness.violated(ViolationKind::Intrusion, what);
+                arena
+                    .witness
+                    .record_violation(ViolationKind::Intrusion, what);
             }
         }
     }
-    Ok("refused")
+    Ok("rejected")
 }
 
-/// What a page of another origin can send without asking first: simple requests.
-fn foreign_origin(arena: &Arena) -> Result<&'static str> {
+/// Requests that a page of another origin can send without a preflight: simple requests.
+fn foreign_origin(arena: &HostileContext) -> Result<&'static str> {
     let kinds = [
         "text/plain",
         "application/x-www-form-urlencoded",
@@ -94,15 +101,17 @@ fn foreign_origin(arena: &Arena) -> Result<&'static str> {
     ];
     for kind in kinds {
         for path in ["/api/tools/effect/runs", "/api/runs/import", "/mcp"] {
-            let request = Request::json("POST", path, &json!({"input": {}}))
+            let request = HttpRequest::json("POST", path, &json!({"input": {}}))
                 .with("content-type", kind)
                 .with("origin", "http://evil.example");
             let reply = arena.send(&arena.open, &request, ANSWER_MAX)?;
             if (200..300).contains(&reply.status) {
                 let what = format!("POST {path} as {kind} served a page of another origin");
-                arena.witness.violated(ViolationKind::Intrusion, what);
+                arena
+                    .witness
+                    .record_violation(ViolationKind::Intrusion, what);
             }
         }
     }
-    Ok("refused")
+    Ok("rejected")
 }

@@ -1,27 +1,27 @@
-//! Malicious downstream servers, over stdio and HTTP, each called by a served graph.
+//! Malicious downstream servers over stdio and HTTP, each called by a served graph.
 
-use super::super::super::chance::Chance;
-use super::super::Arena;
+use super::super::super::seeded_rng::SeededRng;
+use super::super::HostileContext;
 use super::Attack;
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A graph of one call is over after its call's time-out and a little more.
+/// A graph with one call ends shortly after the timeout of its call.
 const CALL_MAX: Duration = Duration::from_secs(6);
 
-/// A tool that means harm, and the graph that calls it.
-pub(in super::super) struct Trick {
+/// A malicious tool, and the graph that calls it.
+pub(in super::super) struct HostileTool {
     pub(in super::super) graph: &'static str,
     pub(in super::super) server: &'static str,
     pub(in super::super) tool: &'static str,
-    /// Its arguments, in a small soak and in a large one.
+    /// Its arguments, for a small and a large soak.
     pub(in super::super) arguments: fn(bool) -> Value,
 }
 
-macro_rules! trick {
+macro_rules! hostile_tool {
     ($graph:literal, $server:literal, $tool:literal, $arguments:expr) => {
-        Trick {
+        HostileTool {
             graph: $graph,
             server: $server,
             tool: $tool,
@@ -38,60 +38,60 @@ fn sized(name: &str, small: u64, large: u64, is_small: bool) -> Value {
     json!({name: if is_small { small } else { large }})
 }
 
-/// The tricks over stdio.
-pub(in super::super) const TRICKS: &[Trick] = &[
-    trick!("s_line", "u", "flood", |small| {
+/// The attacks over stdio.
+pub(in super::super) const HOSTILE_TOOLS: &[HostileTool] = &[
+    hostile_tool!("s_line", "u", "flood", |small| {
         let mut arguments = sized("bytes", 64_000_000, 1_000_000_000, small);
         arguments["kind"] = json!("line");
         arguments
     }),
-    trick!("s_messages", "u", "flood", |small| {
+    hostile_tool!("s_messages", "u", "flood", |small| {
         let mut arguments = sized("bytes", 20_000_000, 200_000_000, small);
         arguments["kind"] = json!("messages");
         arguments
     }),
-    trick!("s_big", "u", "big", |small| sized(
+    hostile_tool!("s_big", "u", "big", |small| sized(
         "bytes",
         40_000_000,
         200_000_000,
         small
     )),
-    trick!("s_progress", "u", "progress_flood", |small| sized(
+    hostile_tool!("s_progress", "u", "progress_flood", |small| sized(
         "count", 20_000, 1_000_000, small
     )),
-    trick!("s_drip", "u", "drip", nothing),
-    trick!("s_ids", "u", "wrong_ids", nothing),
-    trick!("s_twice", "u", "twice", nothing),
-    trick!("s_noise", "u", "noise", |small| sized(
+    hostile_tool!("s_drip", "u", "drip", nothing),
+    hostile_tool!("s_ids", "u", "wrong_ids", nothing),
+    hostile_tool!("s_twice", "u", "twice", nothing),
+    hostile_tool!("s_noise", "u", "noise", |small| sized(
         "bytes", 2_000_000, 50_000_000, small
     )),
-    trick!("s_garbage", "u", "garbage", nothing),
-    trick!("s_changed", "u", "changed_storm", |small| sized(
+    hostile_tool!("s_garbage", "u", "garbage", nothing),
+    hostile_tool!("s_changed", "u", "changed_storm", |small| sized(
         "count", 5_000, 100_000, small
     )),
-    trick!("s_asks", "u", "ask_client", nothing),
-    trick!("s_deaf", "u", "close_input", nothing),
-    trick!("s_stderr", "u", "stderr", |small| sized(
+    hostile_tool!("s_asks", "u", "ask_client", nothing),
+    hostile_tool!("s_deaf", "u", "close_input", nothing),
+    hostile_tool!("s_stderr", "u", "stderr", |small| sized(
         "lines", 50_000, 1_000_000, small
     )),
-    trick!("s_error", "u", "big_error", nothing),
-    trick!("s_escape", "u", "escape", nothing),
-    trick!("s_crash", "u", "crash", nothing),
-    trick!("s_freeze", "u", "freeze", nothing),
-    trick!("s_secret", "secret", "secret", nothing),
-    trick!(
+    hostile_tool!("s_error", "u", "big_error", nothing),
+    hostile_tool!("s_escape", "u", "escape", nothing),
+    hostile_tool!("s_crash", "u", "crash", nothing),
+    hostile_tool!("s_freeze", "u", "freeze", nothing),
+    hostile_tool!("s_secret", "secret", "secret", nothing),
+    hostile_tool!(
         "s_secret_fails",
         "secret",
         "secret",
         |_| json!({"fails": 1})
     ),
-    trick!("s_many", "many", "echo", nothing),
-    trick!("s_pages", "pages", "echo", nothing),
-    trick!("s_setsid", "setsid", "echo", nothing),
-    trick!("s_stubborn", "stubborn", "hang", nothing),
+    hostile_tool!("s_many", "many", "echo", nothing),
+    hostile_tool!("s_pages", "pages", "echo", nothing),
+    hostile_tool!("s_setsid", "setsid", "echo", nothing),
+    hostile_tool!("s_stubborn", "stubborn", "hang", nothing),
 ];
 
-/// The tricks over HTTP: the name of the server is the path that it is found at.
+/// The attacks over HTTP: the server's name is the path of its URL.
 pub(in super::super) const OVER_HTTP: [&str; 10] = [
     "endless-json",
     "endless-event",
@@ -110,7 +110,7 @@ pub(in super::super) fn graph_over_http(kind: &str) -> String {
     format!("h_{}", kind.replace('-', "_"))
 }
 
-fn graph(arena: &Arena, name: &str) -> Result<&'static str> {
+fn graph(arena: &HostileContext, name: &str) -> Result<&'static str> {
     let reply = arena.call(&arena.open, None, name, &json!({}), CALL_MAX)?;
     Ok(reply.outcome())
 }
@@ -126,16 +126,16 @@ macro_rules! calling {
 
 /// The attacks.
 pub(super) const ALL: &[Attack] = &[
-    calling!("server: a line without an end", "s_line"),
+    calling!("server: endless line", "s_line"),
     calling!("server: flood of messages", "s_messages"),
-    calling!("server: answer beyond its bound", "s_big"),
+    calling!("server: answer beyond the limit", "s_big"),
     calling!("server: flood of progress", "s_progress"),
     calling!("server: answer byte by byte", "s_drip"),
     calling!("server: wrong ids", "s_ids"),
     calling!("server: answers twice", "s_twice"),
     calling!("server: random bytes", "s_noise"),
-    calling!("server: lines that are no messages", "s_garbage"),
-    calling!("server: storm of list_changed", "s_changed"),
+    calling!("server: lines that are not messages", "s_garbage"),
+    calling!("server: flood of list_changed", "s_changed"),
     calling!("server: sampling and elicitation", "s_asks"),
     calling!("server: closes its input", "s_deaf"),
     calling!("server: flood on stderr", "s_stderr"),
@@ -143,11 +143,11 @@ pub(super) const ALL: &[Attack] = &[
     calling!("server: terminal escapes", "s_escape"),
     calling!("server: crashes in a call", "s_crash"),
     calling!("server: freezes", "s_freeze"),
-    calling!("server: tells its secret", "s_secret"),
-    calling!("server: tells its secret in a failure", "s_secret_fails"),
+    calling!("server: reveals its secret", "s_secret"),
+    calling!("server: reveals its secret in a failure", "s_secret_fails"),
     calling!("server: 100,000 tools", "s_many"),
-    calling!("server: pages without an end", "s_pages"),
-    calling!("server: child in a session of its own", "s_setsid"),
+    calling!("server: endless pages", "s_pages"),
+    calling!("server: child in its own session", "s_setsid"),
     calling!("server: ignores SIGTERM", "s_stubborn"),
     calling!("server over HTTP: endless JSON", "h_endless_json"),
     calling!("server over HTTP: endless event", "h_endless_event"),
@@ -156,17 +156,17 @@ pub(super) const ALL: &[Attack] = &[
     calling!("server over HTTP: endless error", "h_endless_error"),
     calling!("server over HTTP: endless headers", "h_endless_headers"),
     calling!("server over HTTP: byte by byte", "h_drip"),
-    calling!("server over HTTP: redirects in a circle", "h_redirect"),
+    calling!("server over HTTP: redirect loop", "h_redirect"),
     calling!("server over HTTP: wrong id", "h_wrong_id"),
-    calling!("server over HTTP: no HTTP", "h_no_http"),
+    calling!("server over HTTP: not HTTP", "h_no_http"),
     Attack {
         kind: "server: secret in its list of tools",
         run: listed,
     },
 ];
 
-/// What servers say of themselves is shown in several places.
-fn listed(arena: &Arena, _: &mut Chance) -> Result<&'static str> {
+/// Server-provided texts are shown in several places.
+fn listed(arena: &HostileContext, _: &mut SeededRng) -> Result<&'static str> {
     let asked = json!({"pattern": "secret:*"});
     let reply = arena.call(&arena.open, None, "registry_search", &asked, CALL_MAX)?;
     let asked = json!({"nodes": ["secret:secret", "u:escape"]});

@@ -1,0 +1,198 @@
+//! Pauses, answers and outcomes of a run.
+
+use super::{Budget, BudgetPart, ProposedCall};
+use crate::authority::{ApprovalSource, BudgetSource};
+use crate::failure::Failure;
+use crate::ids::{NodeIx, RunId, StepNo};
+use serde::{Deserialize, Serialize};
+use tramline_expr::{Str, Value};
+
+/// Why a run is paused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Pause {
+    /// A layer is finished and the next one is ready.
+    Layer {
+        /// The finished layer, from 0.
+        index: u32,
+    },
+    /// A person must approve before a node is entered.
+    Approval {
+        /// The node.
+        node: NodeIx,
+        /// The reason.
+        reason: Str,
+        /// Who requires it; journals written by earlier versions do not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<ApprovalSource>,
+        /// The call that waits for approval.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Box<ProposedCall>>,
+    },
+    /// A call was sent and it is unknown whether it happened.
+    InDoubt {
+        /// The step number.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+        /// The call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Box<ProposedCall>>,
+    },
+    /// A breakpoint stopped the run before a node.
+    Break {
+        /// The node.
+        node: NodeIx,
+        /// Why it stopped here.
+        reason: Str,
+    },
+    /// A fork is about to repeat a call that its original run already made.
+    Effect {
+        /// The node.
+        node: NodeIx,
+        /// The call that waits for an answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Box<ProposedCall>>,
+    },
+    /// A child run that this run waits for is paused.
+    Child {
+        /// The step that waits for it.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+        /// The child run.
+        run: RunId,
+    },
+    /// A budget is exhausted: nothing starts until it is extended.
+    Budget {
+        /// The exhausted part.
+        what: BudgetPart,
+        /// How much was used.
+        used: u64,
+        /// How much was available.
+        limit: u64,
+        /// Whose budget it is; journals written by earlier versions do not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<BudgetSource>,
+    },
+}
+
+impl Pause {
+    /// The node it concerns, if any.
+    pub fn node(&self) -> Option<NodeIx> {
+        match self {
+            Self::Layer { .. } | Self::Budget { .. } => None,
+            Self::Approval { node, .. }
+            | Self::InDoubt { node, .. }
+            | Self::Break { node, .. }
+            | Self::Effect { node, .. }
+            | Self::Child { node, .. } => Some(*node),
+        }
+    }
+
+    /// The call it concerns, if it is known.
+    pub fn call(&self) -> Option<&ProposedCall> {
+        match self {
+            Self::Approval { call, .. }
+            | Self::Effect { call, .. }
+            | Self::InDoubt { call, .. } => call.as_deref(),
+            Self::Layer { .. } | Self::Break { .. } | Self::Child { .. } | Self::Budget { .. } => {
+                None
+            }
+        }
+    }
+
+    /// The kind as shown to users.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Layer { .. } => "layer",
+            Self::Approval { .. } => "approval",
+            Self::InDoubt { .. } => "in-doubt",
+            Self::Break { .. } => "break",
+            Self::Effect { .. } => "effect",
+            Self::Child { .. } => "child",
+            Self::Budget { .. } => "budget",
+        }
+    }
+}
+
+/// An answer to a pause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    /// Continue: run the next layer, or enter the node.
+    Proceed,
+    /// Continue, but call with these arguments instead of the proposed ones.
+    ProceedWith {
+        /// The complete arguments.
+        arguments: Value,
+    },
+    /// Reject: the run ends as rejected.
+    Reject,
+    /// Call again, accepting that it may be the second time.
+    Retry,
+    /// Do not call again; use this output.
+    Skip {
+        /// The output to assume for the step.
+        output: Value,
+    },
+    /// Continue with a larger budget.
+    Extend {
+        /// What is added to the budget.
+        budget: Budget,
+    },
+}
+
+/// The `by` of [`Outcome::Aborted`] for a run that expired.
+pub const EXPIRY: &str = "expiry";
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// It completed with a result.
+    Completed {
+        /// The result.
+        result: Value,
+    },
+    /// It failed.
+    Failed {
+        /// The failure.
+        failure: Failure,
+        /// The node that failed, if any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<NodeIx>,
+    },
+    /// A person rejected it.
+    Rejected {
+        /// The node that was rejected, if the pause concerned one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<NodeIx>,
+        /// The reason given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// It was aborted from outside.
+    Aborted {
+        /// Who aborted it.
+        by: Str,
+        /// The reason given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+}
+
+impl Outcome {
+    /// The status of a run with this outcome.
+    pub fn status(&self) -> &'static str {
+        match self {
+            Self::Completed { .. } => "completed",
+            Self::Failed { .. } => "failed",
+            Self::Rejected { .. } => "rejected",
+            Self::Aborted { .. } if self.is_expired() => "expired",
+            Self::Aborted { .. } => "aborted",
+        }
+    }
+
+    /// Whether the run expired because no answer arrived in time. Journals record this as an abort.
+    pub fn is_expired(&self) -> bool {
+        matches!(self, Self::Aborted { by, .. } if by == EXPIRY)
+    }
+}

@@ -1,0 +1,73 @@
+//! The pauses of a run as a person needs to see them: the call, its effect on files, and the
+//! context.
+
+use super::{Engine, LoadedRun};
+use crate::fault::Fault;
+use std::time::Duration;
+use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::{Pause, ProposedCall};
+use tramline_core::pause_view::{self, Extent};
+use tramline_core::{Map, Value};
+
+/// Time for a preview. A slower one is omitted: a network drive must not delay the question.
+const PREVIEW_MAX: Duration = Duration::from_secs(5);
+
+impl Engine {
+    /// All pauses of a run as data: see [`question::detailed`]. Redacted like a journal.
+    pub async fn pause_details(&self, loaded: &LoadedRun) -> Vec<Value> {
+        let mut asked = Vec::new();
+        for (seq, pause) in &loaded.run.pauses {
+            asked.push(
+                self.pause_detail(loaded, *seq, pause, Extent::Bounded)
+                    .await,
+            );
+        }
+        asked
+    }
+
+    /// One pause of a run.
+    pub async fn pause_detail(
+        &self,
+        loaded: &LoadedRun,
+        seq: Seq,
+        pause: &Pause,
+        extent: Extent,
+    ) -> Value {
+        let LoadedRun { run, entries, .. } = loaded;
+        let mut told = pause_view::detailed_value(run, entries, seq, pause, extent);
+        if let (Some(call), Value::Object(map)) = (pause.call(), &mut told) {
+            let map = std::sync::Arc::make_mut(map);
+            let shown = map.get("call").and_then(Value::as_object).cloned();
+            let shown = self.add_tool_details(call, shown.unwrap_or_default()).await;
+            map.insert("call", shown.into());
+        }
+        if let (Pause::Child { run: child, .. }, Value::Object(map)) = (pause, &mut told)
+            && let Some(questions) = self.child_questions(child).await
+        {
+            std::sync::Arc::make_mut(map).insert("child", questions);
+        }
+        self.redact_value(told).await
+    }
+
+    /// All pauses of a run, loaded by its id.
+    pub async fn load_pause_details(&self, id: &RunId) -> Result<Vec<Value>, Fault> {
+        Ok(self.pause_details(&self.load(id).await?).await)
+    }
+
+    /// A call with the details that only its tools know.
+    async fn add_tool_details(&self, call: &ProposedCall, mut shown: Map) -> Map {
+        if shown.get("annotations").is_none()
+            && let Some(tool) = self.0.tools.known(&call.tool)
+        {
+            let annotations = pause_view::annotations_value(&tool.hints.into());
+            shown.insert("annotations", annotations);
+        }
+        if call.batch.is_none() {
+            let preview = self.0.tools.preview(&call.tool, &call.arguments);
+            if let Ok(Some(change)) = tokio::time::timeout(PREVIEW_MAX, preview).await {
+                shown.insert("file", change.to_value());
+            }
+        }
+        shown
+    }
+}

@@ -1,0 +1,224 @@
+//! Opens a connection: starts or reaches the server and negotiates the handshake.
+//!
+//! Over pipes the older handshake is tried first: every known server answers or rejects it at once, while some
+//! ignore `server/discover`, and waiting for those costs seconds at each first start. A server that rejects it
+//! is restarted with the newer handshake, and that is remembered. Over HTTP an unknown method is always
+//! answered, so the newer handshake is tried first: it needs no session that could expire.
+
+use super::ClientOptions;
+use super::bounded_reader::StreamFault;
+use super::child_process::{ChildCommand, ChildProcess, describe_exit};
+use super::connection::{Era, error_chain};
+use super::handler::NotificationHandler;
+use super::http_address::HttpAddress;
+use super::stdio_transport::StdioTransport;
+use crate::config::{Protocol, ServerConfig, ServerEndpoint};
+use rmcp::RoleClient;
+use rmcp::model::ProtocolVersion;
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::{Map, Value};
+
+/// How long a child that failed its handshake has to exit, so that its exit status can be reported.
+const EXIT_STATUS_GRACE: Duration = Duration::from_millis(300);
+
+/// A newly opened connection.
+pub(super) struct OpenedConnection {
+    pub(super) service: RunningService<RoleClient, NotificationHandler>,
+    pub(super) era: Era,
+    /// The child's pipes, used directly for calls.
+    pub(super) wire: Option<Arc<StdioTransport>>,
+    /// The child process, and the fault of its output stream, if any.
+    pub(super) child: Option<(ChildProcess, StreamFault)>,
+}
+
+/// Opens a connection, with the handshake that worked last if there is one.
+pub(super) async fn connect(
+    config: &ServerConfig,
+    options: &ClientOptions,
+    at_once: usize,
+    remembered: Option<Era>,
+) -> Result<OpenedConnection, Failure> {
+    let server = config.name.as_str();
+    match &config.reach {
+        ServerEndpoint::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } => {
+            let program = ChildCommand {
+                server,
+                command,
+                args,
+                env,
+                cwd: cwd.as_deref(),
+            };
+            connect_child(
+                &program,
+                options,
+                handshake_order(config.protocol, remembered),
+            )
+            .await
+        }
+        ServerEndpoint::Http { url, headers, sse } => {
+            let address = HttpAddress {
+                server,
+                url,
+                headers,
+                sse: *sse,
+            };
+            let mode = match (config.protocol, remembered) {
+                (Protocol::Legacy, _) | (Protocol::Auto, Some(Era::Legacy)) => Era::Legacy.mode(),
+                (Protocol::Modern, _) | (Protocol::Auto, Some(Era::Modern)) => Era::Modern.mode(),
+                (Protocol::Auto, None) => ClientLifecycleMode::Auto {
+                    preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                    legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+                },
+            };
+            connect_address(&address, options, at_once, mode).await
+        }
+    }
+}
+
+fn handshake_order(protocol: Protocol, remembered: Option<Era>) -> &'static [Era] {
+    match (protocol, remembered) {
+        (Protocol::Legacy, _) => &[Era::Legacy],
+        (Protocol::Modern, _) => &[Era::Modern],
+        (Protocol::Auto, Some(Era::Modern)) => &[Era::Modern, Era::Legacy],
+        (Protocol::Auto, None | Some(Era::Legacy)) => &[Era::Legacy, Era::Modern],
+    }
+}
+
+impl Era {
+    fn mode(self) -> ClientLifecycleMode {
+        match self {
+            Self::Legacy => ClientLifecycleMode::Initialize,
+            Self::Modern => ClientLifecycleMode::Discover {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            },
+        }
+    }
+
+    fn of(service: &RunningService<RoleClient, NotificationHandler>) -> Self {
+        match service.peer().peer_info() {
+            Some(info) if !info.protocol_version.has_initialize() => Self::Modern,
+            _ => Self::Legacy,
+        }
+    }
+}
+
+async fn connect_child(
+    program: &ChildCommand<'_>,
+    options: &ClientOptions,
+    eras: &[Era],
+) -> Result<OpenedConnection, Failure> {
+    let mut refusal = None;
+    for era in eras {
+        let (mut process, (lines, stdin)) = program.start(options)?;
+        let fault = lines.fault();
+        let handler = NotificationHandler::default();
+        let (wire, ear) = StdioTransport::new(lines, stdin, Arc::clone(&handler.routes));
+        let shaking = Box::pin(handler.serve_with_lifecycle(ear, era.mode()));
+        let why = match tokio::time::timeout(options.start_timeout, shaking).await {
+            Ok(Ok(service)) => {
+                return Ok(OpenedConnection {
+                    era: Era::of(&service),
+                    service,
+                    wire: Some(wire),
+                    child: Some((process, fault)),
+                });
+            }
+            // The error depends on whether the child exited before or after we wrote to it.
+            Ok(Err(
+                ClientInitializeError::ConnectionClosed(_)
+                | ClientInitializeError::TransportError { .. },
+            )) => {
+                let status = process.stop(EXIT_STATUS_GRACE).await;
+                format!("{} before it was ready", describe_exit(status))
+            }
+            Ok(Err(error)) => {
+                process.stop(EXIT_STATUS_GRACE).await;
+                let words = format!("failed the handshake: {}", handshake_error(&error));
+                if is_handshake_rejected(&error) {
+                    let failure = not_ready_failure(program.server, &words, &mut process).await;
+                    refusal.get_or_insert(failure);
+                    continue;
+                }
+                words
+            }
+            Err(_) => {
+                process.stop(Duration::ZERO).await;
+                format!(
+                    "did not finish its handshake in {:?}",
+                    options.start_timeout
+                )
+            }
+        };
+        return Err(not_ready_failure(program.server, &why, &mut process).await);
+    }
+    Err(refusal.unwrap_or_else(|| {
+        let message = format!("server `{}` supports no known handshake", program.server);
+        Failure::new(FailureKind::Unavailable, message)
+    }))
+}
+
+/// Whether the server responded but rejected this handshake.
+fn is_handshake_rejected(error: &ClientInitializeError) -> bool {
+    matches!(
+        error,
+        ClientInitializeError::JsonRpcError(_)
+            | ClientInitializeError::NoCompatibleProtocolVersion { .. }
+    )
+}
+
+/// The error message without the library's type names.
+fn handshake_error(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => error_chain(error.error.as_ref()),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => handshake_error(fallback),
+        other => error_chain(other),
+    }
+}
+
+async fn not_ready_failure(server: &str, why: &str, process: &mut ChildProcess) -> Failure {
+    let stderr = process.last_lines().await;
+    let last = stderr.last().and_then(Value::as_str).unwrap_or_default();
+    let message = match last {
+        "" => format!("server `{server}` {why}"),
+        last => format!("server `{server}` {why}; last line of stderr: {last}"),
+    };
+    let mut data = Map::new();
+    data.insert("stderr", stderr.into());
+    Failure::new(FailureKind::Unavailable, message).with_data(data.into())
+}
+
+async fn connect_address(
+    address: &HttpAddress<'_>,
+    options: &ClientOptions,
+    at_once: usize,
+    mode: ClientLifecycleMode,
+) -> Result<OpenedConnection, Failure> {
+    let transport = address.transport(options, at_once)?;
+    let shaking = Box::pin(NotificationHandler::default().serve_with_lifecycle(transport, mode));
+    let why = match tokio::time::timeout(options.start_timeout, shaking).await {
+        Ok(Ok(service)) => {
+            return Ok(OpenedConnection {
+                era: Era::of(&service),
+                service,
+                wire: None,
+                child: None,
+            });
+        }
+        Ok(Err(error)) => format!("could not be reached: {}", handshake_error(&error)),
+        Err(_) => format!(
+            "did not finish its handshake in {:?}",
+            options.start_timeout
+        ),
+    };
+    let why = address.explain(&why, options);
+    let message = format!("server `{}` {why}", address.server);
+    Err(Failure::new(FailureKind::Unavailable, message))
+}

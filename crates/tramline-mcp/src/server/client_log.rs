@@ -1,0 +1,155 @@
+//! Log messages for clients: the level each wants, and the messages for a run's events.
+
+#![expect(
+    deprecated,
+    reason = "the newest revision drops logging; clients of the older ones use it"
+)]
+
+use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, RequestMetaObject};
+use rmcp::service::{Peer, RoleServer};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{NodeIx, RunId};
+use tramline_core::journal::{Entry, Event, Outcome};
+use tramline_core::{pause_view, trace};
+
+/// How long a client may take to accept a notification before it is dropped.
+pub(super) const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Logger name.
+const LOGGER: &str = "tramline";
+
+/// No level was set yet.
+const UNSET_LEVEL: u8 = u8::MAX;
+
+/// Minimum level of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct MinLevel(u8);
+
+/// Minimum level of a connection. Clones share it.
+#[derive(Clone)]
+pub(super) struct LogLevel(Arc<AtomicU8>);
+
+impl Default for LogLevel {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU8::new(UNSET_LEVEL)))
+    }
+}
+
+impl LogLevel {
+    pub(super) fn set(&self, level: LoggingLevel) {
+        self.0.store(level as u8, Ordering::Relaxed);
+    }
+
+    /// The level of one request: its own, or its connection's.
+    pub(super) fn for_request(&self, meta: &RequestMetaObject) -> Option<MinLevel> {
+        let own = meta.log_level().map(|level| MinLevel(level as u8));
+        own.or_else(|| {
+            let asked = self.0.load(Ordering::Relaxed);
+            (asked != UNSET_LEVEL).then_some(MinLevel(asked))
+        })
+    }
+
+    /// Whether warnings are wanted: yes, unless a higher level was set.
+    fn wants_warnings(&self) -> bool {
+        let warning = LoggingLevel::Warning as u8;
+        match self.0.load(Ordering::Relaxed) {
+            UNSET_LEVEL => true,
+            asked => asked <= warning,
+        }
+    }
+}
+
+/// Sends a warning to a client that wants it, without waiting.
+pub(super) fn warn(peer: &Peer<RoleServer>, level: &LogLevel, message: &str) {
+    if !level.wants_warnings() {
+        return;
+    }
+    let data = json!({ "message": message });
+    let told = LoggingMessageNotificationParam::new(LoggingLevel::Warning, data);
+    let peer = peer.clone();
+    tokio::spawn(async move { send(&peer, told.with_logger(LOGGER)).await });
+}
+
+/// Sends a message; returns whether the client accepted it.
+pub(super) async fn send(peer: &Peer<RoleServer>, told: LoggingMessageNotificationParam) -> bool {
+    let sending = peer.notify_logging_message(told);
+    matches!(
+        tokio::time::timeout(NOTIFY_TIMEOUT, sending).await,
+        Ok(Ok(()))
+    )
+}
+
+/// The log message for an event, if its level is at least `from`.
+pub(super) fn event_message(
+    graph: &Graph,
+    run: &RunId,
+    entry: &Entry,
+    from: MinLevel,
+) -> Option<LoggingMessageNotificationParam> {
+    let (level, node, says) = describe_event(graph, &entry.event);
+    if MinLevel(level as u8) < from {
+        return None;
+    }
+    let mut data = json!({ "run_id": run, "message": says });
+    if let Some(node) = node {
+        data["node"] = json!(graph.node(node).id);
+    }
+    Some(LoggingMessageNotificationParam::new(level, data).with_logger(LOGGER))
+}
+
+/// An event's level, node and message.
+fn describe_event(graph: &Graph, event: &Event) -> (LoggingLevel, Option<NodeIx>, String) {
+    use LoggingLevel::{Debug, Info, Notice, Warning};
+    let plain = |level, says: &str| (level, None, says.to_owned());
+    let at = |node: &NodeIx, says: &str| (Debug, Some(*node), says.to_owned());
+    match event {
+        Event::Started(_) => plain(Info, "the run started"),
+        Event::Resumed { by } => (Info, None, format!("{by} resumed the run")),
+        Event::StepStarted { node, .. } => at(node, "calling the tool"),
+        Event::FannedOut { node, .. } => at(node, "started its items"),
+        Event::FannedIn { node, .. } => at(node, "all items are done"),
+        Event::Waiting { node, .. } => at(node, "waiting"),
+        Event::StepFinished { node, .. } => at(node, "done"),
+        Event::AttemptFailed {
+            failure,
+            in_doubt: true,
+            ..
+        } => {
+            let says = format!("an attempt failed but may have taken effect: {failure}");
+            (Warning, None, says)
+        }
+        Event::AttemptFailed {
+            failure, wait_ms, ..
+        } => {
+            let says = format!("an attempt failed, retrying in {wait_ms} ms: {failure}");
+            (Warning, None, says)
+        }
+        Event::StepFailed { node, failure, .. } => (Warning, Some(*node), failure.to_string()),
+        Event::Paused { pause } => (Notice, pause.node(), pause_view::message(graph, pause)),
+        Event::Answered { by, .. } => (Info, None, format!("{by} answered")),
+        Event::BreakpointsSet { by, .. } => (Info, None, format!("{by} set breakpoints")),
+        Event::GraphExtended { by, .. } => (Info, None, format!("{by} extended the graph")),
+        // SOP sessions have their own tools.
+        Event::SopStarted(_)
+        | Event::Moved(_)
+        | Event::Noted(_)
+        | Event::ToolCalled(_)
+        | Event::ToolAnswered(_)
+        | Event::Refused(_) => plain(Debug, "the SOP session advanced"),
+        Event::Finished { outcome } => describe_outcome(graph, outcome),
+    }
+}
+
+fn describe_outcome(graph: &Graph, outcome: &Outcome) -> (LoggingLevel, Option<NodeIx>, String) {
+    let how = trace::outcome_value(graph, outcome).to_json();
+    match outcome {
+        Outcome::Completed { .. } => (LoggingLevel::Info, None, "the run completed".to_owned()),
+        Outcome::Failed { failure, node } => (LoggingLevel::Error, *node, failure.to_string()),
+        Outcome::Rejected { node, .. } => (LoggingLevel::Notice, *node, how),
+        Outcome::Aborted { .. } => (LoggingLevel::Notice, None, how),
+    }
+}

@@ -1,0 +1,39 @@
+//! Server options for runs that agents start.
+
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::Value;
+use tramline_engine::seams::Model;
+
+/// Server options for runs that agents start.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where to find their servers again, in the front end's format.
+    pub origin: Value,
+    /// How long such a run waits for an answer before it expires; `None` means forever.
+    pub ttl: Option<Duration>,
+    /// Limit on commands per minute for one run.
+    pub commands_per_minute: u32,
+    /// Language model that plans intents.
+    pub model: Option<Arc<dyn Model>>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            origin: Value::Null,
+            // An agent that has not answered by then has abandoned the run.
+            ttl: Some(Duration::from_secs(60 * 60)),
+            // Far above what an agent needs that reads each reply.
+            commands_per_minute: 120,
+            model: None,
+        }
+    }
+}
+
+impl ServerOptions {
+    pub(super) fn ttl_ms(&self) -> Option<u64> {
+        let ttl = self.ttl?;
+        Some(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
+    }
+}

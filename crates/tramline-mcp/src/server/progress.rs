@@ -1,0 +1,189 @@
+//! Sends a caller the progress and log messages it asked for while its run lasts, and keep-alives in between.
+
+use super::client_log::{self, MinLevel};
+use super::run_wait::{AwaitedRun, ReportedProgress};
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RequestContext, RoleServer};
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{NodeIx, RunId, Seq, ToolName};
+use tramline_core::journal::{Entry, Event};
+use tramline_core::workflow::Action;
+use tramline_engine::{DriveOutcome, Engine, EventStream, Fault};
+
+/// Interval of keep-alive messages during a step: silent connections are often closed after 30 seconds.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// The notifications that a caller asked for.
+pub(super) struct NotifyOptions {
+    progress: Option<ProgressToken>,
+    log: Option<MinLevel>,
+}
+
+impl NotifyOptions {
+    pub(super) fn new(context: &RequestContext<RoleServer>, log: Option<MinLevel>) -> Self {
+        let progress = context.meta.get_progress_token();
+        Self { progress, log }
+    }
+}
+
+/// Sends notifications about a run's events.
+pub(super) struct ProgressReporter {
+    events: EventStream,
+    run: RunId,
+    graph: Arc<Graph>,
+    peer: Peer<RoleServer>,
+    progress: Option<ProgressToken>,
+    log: Option<MinLevel>,
+    reported: ReportedProgress,
+    /// The last step that was reported.
+    last_step: String,
+}
+
+/// What to report next.
+pub(super) enum ProgressTick {
+    /// An event; `None` if there are no more.
+    Event(Option<Box<Entry>>),
+    /// Nothing has happened for some time.
+    KeepAlive,
+}
+
+impl ProgressReporter {
+    /// Creates a reporter, if the caller asked for any notifications.
+    pub(super) fn new(
+        engine: &Engine,
+        underway: &AwaitedRun,
+        peer: &Peer<RoleServer>,
+        wishes: &NotifyOptions,
+    ) -> Option<Self> {
+        if wishes.progress.is_none() && wishes.log.is_none() {
+            return None;
+        }
+        Some(Self {
+            events: engine.subscribe(underway.run.clone(), underway.reported.seen),
+            run: underway.run.clone(),
+            graph: Arc::clone(&underway.graph),
+            peer: peer.clone(),
+            progress: wishes.progress.clone(),
+            log: wishes.log,
+            reported: underway.reported,
+            last_step: "the run".into(),
+        })
+    }
+
+    /// Waits for what to report next; forever if there is no reporter. Cancel-safe.
+    pub(super) async fn next_tick(teller: &mut Option<Self>) -> ProgressTick {
+        let Some(teller) = teller else {
+            return std::future::pending().await;
+        };
+        match tokio::time::timeout(KEEP_ALIVE_INTERVAL, teller.events.next()).await {
+            Ok(next) => ProgressTick::Event(next.ok().flatten().map(Box::new)),
+            Err(_) => ProgressTick::KeepAlive,
+        }
+    }
+
+    /// Reports it; stops when the client is gone or there are no more events.
+    pub(super) async fn report(teller: &mut Option<Self>, tick: ProgressTick) {
+        let goes_on = match (teller.as_mut(), tick) {
+            (Some(teller), ProgressTick::Event(Some(entry))) => teller.report_event(&entry).await,
+            (Some(teller), ProgressTick::KeepAlive) => {
+                let says = format!("{} is running", teller.last_step);
+                teller.send_progress(says).await
+            }
+            (Some(_), ProgressTick::Event(None)) | (None, _) => false,
+        };
+        if !goes_on {
+            *teller = None;
+        }
+    }
+
+    /// Reports the remaining events of a run that has ended, or up to its pauses. Returns how far it got.
+    pub(super) async fn finish(mut self, ended: &Result<DriveOutcome, Fault>) -> ReportedProgress {
+        let last = match ended {
+            Ok(DriveOutcome::Finished(_)) => Seq::MAX,
+            Ok(DriveOutcome::Paused(pauses)) => pauses.iter().map(|(at, _)| *at).max().unwrap_or(0),
+            Ok(DriveOutcome::Stopped) | Err(_) => 0,
+        };
+        while self.reported.seen < last {
+            match self.events.next().await {
+                Ok(Some(entry)) if self.report_event(&entry).await => {}
+                Ok(_) | Err(_) => break,
+            }
+        }
+        self.reported
+    }
+
+    /// Reports an event; returns whether the client is still there.
+    async fn report_event(&mut self, entry: &Entry) -> bool {
+        self.reported.seen = entry.seq;
+        // Added nodes are reported by their own names.
+        if let Event::GraphExtended { patch, .. } = &entry.event
+            && let Ok(grown) = patch.apply(&self.graph)
+        {
+            self.graph = Arc::new(grown);
+        }
+        if let Some(from) = self.log
+            && let Some(message) = client_log::event_message(&self.graph, &self.run, entry, from)
+            && !client_log::send(&self.peer, message).await
+        {
+            return false;
+        }
+        let Some((node, what)) = step_of_event(&entry.event) else {
+            return true;
+        };
+        let node = self.graph.node(node);
+        self.last_step = node.id.to_string();
+        let message = match &node.action {
+            Action::Call {
+                tool: ToolName { server, tool },
+                ..
+            } => {
+                format!("{} {what} ({server}:{tool})", node.id)
+            }
+            Action::Entry
+            | Action::Compute { .. }
+            | Action::Choose { .. }
+            | Action::Wait(_)
+            | Action::Exit => {
+                format!("{} {what}", node.id)
+            }
+        };
+        self.send_progress(message).await
+    }
+
+    async fn send_progress(&mut self, message: String) -> bool {
+        let Some(token) = &self.progress else {
+            return true;
+        };
+        self.reported.count += 1;
+        let count = f64::from(self.reported.count);
+        let told = ProgressNotificationParam::new(token.clone(), count).with_message(message);
+        self.peer.notify_progress(told).await.is_ok()
+    }
+}
+
+/// The node and its state, if the event is about a step.
+fn step_of_event(event: &Event) -> Option<(NodeIx, &'static str)> {
+    match event {
+        Event::StepStarted { node, .. } => Some((*node, "started")),
+        Event::FannedOut { node, .. } => Some((*node, "started its items")),
+        Event::Waiting { node, .. } => Some((*node, "is waiting")),
+        Event::StepFinished { node, .. } | Event::FannedIn { node, .. } => Some((*node, "is done")),
+        Event::StepFailed { node, .. } => Some((*node, "failed")),
+        Event::Started(_)
+        | Event::Resumed { .. }
+        | Event::AttemptFailed { .. }
+        | Event::Paused { .. }
+        | Event::Answered { .. }
+        | Event::BreakpointsSet { .. }
+        | Event::GraphExtended { .. }
+        | Event::SopStarted(_)
+        | Event::Moved(_)
+        | Event::Noted(_)
+        | Event::ToolCalled(_)
+        | Event::ToolAnswered(_)
+        | Event::Refused(_)
+        | Event::Finished { .. } => None,
+    }
+}

@@ -1,0 +1,95 @@
+//! Log lines for a run's events. Each line names its run.
+
+use tramline_core::ids::NodeIx;
+use tramline_core::journal::{Entry, Event, Outcome};
+use tramline_core::run::Run;
+
+/// Logs an event at its level.
+pub(super) fn log_event(run: &Run, entry: &Entry) {
+    // Most programs log nothing, and `WARN` is enabled in all that do.
+    if !tracing::enabled!(target: "tramline::run", tracing::Level::WARN) {
+        return;
+    }
+    let id = run.id.as_str();
+    let node = |node: &NodeIx| run.graph.node(*node).id.as_str();
+    macro_rules! line {
+        ($level:ident, $($rest:tt)*) => {
+            tracing::$level!(target: "tramline::run", run = id, $($rest)*)
+        };
+    }
+    match &entry.event {
+        Event::Started(started) => line!(
+            info,
+            workflow = run.graph.workflow.name.as_str(),
+            parent = started.parent.as_ref().map(|parent| parent.run.as_str()),
+            "run started"
+        ),
+        Event::Resumed { by } => line!(info, by = by.as_str(), "run resumed"),
+        Event::StepStarted {
+            step,
+            node: at,
+            attempt,
+            ..
+        } => line!(debug, step, node = node(at), attempt, "call sent"),
+        Event::FannedOut { step, node: at, .. } => {
+            line!(debug, step, node = node(at), "fan-out started");
+        }
+        Event::FannedIn { step, node: at } | Event::StepFinished { step, node: at, .. } => {
+            line!(debug, step, node = node(at), "step finished");
+        }
+        Event::Waiting { step, node: at, .. } => {
+            line!(debug, step, node = node(at), "step waits");
+        }
+        Event::AttemptFailed {
+            step,
+            failure,
+            wait_ms,
+            ..
+        } => line!(
+            warn,
+            step,
+            code = failure.kind.code(),
+            says = failure.message,
+            wait_ms,
+            "attempt failed"
+        ),
+        Event::StepFailed {
+            step,
+            node: at,
+            failure,
+        } => line!(
+            warn,
+            step,
+            node = node(at),
+            code = failure.kind.code(),
+            says = failure.message,
+            "step failed"
+        ),
+        Event::Paused { pause } => line!(info, kind = pause.kind(), "run paused"),
+        Event::Answered { by, .. } => line!(info, by = by.as_str(), "pause answered"),
+        Event::BreakpointsSet { .. } => line!(debug, "breakpoints changed"),
+        Event::GraphExtended { by, .. } => line!(info, by = by.as_str(), "run replanned"),
+        Event::Finished { outcome } => {
+            let ms = entry.at_ms - run.started_ms;
+            match outcome {
+                Outcome::Completed { .. } => line!(info, ms, "run completed"),
+                Outcome::Failed { failure, .. } => line!(
+                    warn,
+                    ms,
+                    code = failure.kind.code(),
+                    says = failure.message,
+                    "run failed"
+                ),
+                Outcome::Rejected { .. } => line!(info, ms, "run rejected"),
+                Outcome::Aborted { .. } if outcome.is_expired() => line!(info, ms, "run expired"),
+                Outcome::Aborted { by, .. } => line!(info, ms, by = by.as_str(), "run aborted"),
+            }
+        }
+        Event::SopStarted(_)
+        | Event::Moved(_)
+        | Event::Noted(_)
+        | Event::ToolCalled(_)
+        | Event::ToolAnswered(_)
+        | Event::Refused(_) => {}
+    }
+}

@@ -1,0 +1,73 @@
+//! SOP sessions: each call that passed the gate is a span.
+//!
+//! A session has no end event, so its calls are siblings: in the trace of their caller, or else in a trace of the
+//! session.
+
+use super::steps::EndedCall;
+use super::{TelemetryObserver, set_run_attributes};
+use crate::ids::SpanIds;
+use tramline_core::journal::{Entry, Event, ToolAnswered};
+use tramline_core::sop_session::SopSession;
+
+impl TelemetryObserver {
+    pub(super) fn record_sop_events(&self, walk: &SopSession, entries: &[Entry]) {
+        let run = walk.id.as_str();
+        for entry in entries {
+            match &entry.event {
+                Event::ToolCalled(called) => {
+                    tracing::debug!(target: "tramline::sop", run, tool = %called.tool, "call sent");
+                }
+                Event::ToolAnswered(answered) => self.record_answer(walk, entry.at_ms, answered),
+                Event::Moved(_) => tracing::debug!(target: "tramline::sop", run, "moved"),
+                Event::Refused(_) => tracing::info!(target: "tramline::sop", run, "refused"),
+                Event::SopStarted(_)
+                | Event::Noted(_)
+                | Event::Started(_)
+                | Event::Resumed { .. }
+                | Event::StepStarted { .. }
+                | Event::FannedOut { .. }
+                | Event::FannedIn { .. }
+                | Event::Waiting { .. }
+                | Event::AttemptFailed { .. }
+                | Event::StepFinished { .. }
+                | Event::StepFailed { .. }
+                | Event::Paused { .. }
+                | Event::Answered { .. }
+                | Event::BreakpointsSet { .. }
+                | Event::GraphExtended { .. }
+                | Event::Finished { .. } => {}
+            }
+            self.open_runs
+                .with(&walk.id, |begun| begun.apply(entry, self.capture_content));
+        }
+    }
+
+    fn record_answer(&self, walk: &SopSession, at_ms: i64, answered: &ToolAnswered) {
+        let open = self
+            .open_runs
+            .with(&walk.id, |begun| begun.steps.get(&answered.call).cloned());
+        let Some(open) = open else {
+            return;
+        };
+        let Some(tool) = &open.tool else {
+            return;
+        };
+        let ids = SpanIds::of(&walk.id);
+        let place = self.context_of_run(ids, open.upstream.as_deref());
+        let came = match &answered.failure {
+            None => Ok(&answered.output),
+            Some(failure) => Err(failure),
+        };
+        let called = EndedCall {
+            id: ids.attempt(answered.call, 1),
+            parent: place.parent,
+            tool,
+            arguments: &open.arguments,
+            during_ms: (open.since_ms, at_ms),
+        };
+        if let Some(mut span) = self.call(&place, &called, &came) {
+            set_run_attributes(&mut span, &walk.id);
+            self.push(span);
+        }
+    }
+}

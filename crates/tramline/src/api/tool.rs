@@ -1,0 +1,308 @@
+//! Tools of the program itself: an async closure that graphs can call like any server's tool.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio_util::task::AbortOnDropHandle;
+use tramline_builtin::SERVER;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::ids::ToolName;
+use tramline_core::schema::Checker;
+use tramline_core::text::nearest;
+use tramline_core::{Str, Value};
+use tramline_engine::long_work;
+use tramline_engine::seams::{self, ServerTools, ToolCallRequest, ToolHints, Tools};
+
+type ToolFuture = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
+type ToolFn = dyn Fn(Value) -> ToolFuture + Send + Sync;
+
+/// A tool of the program itself. Clones share the closure.
+///
+/// An `Err` from the closure, or a panic, fails the step with its message. Unless declared
+/// otherwise ([`Tool::read_only`], [`Tool::idempotent`]), a tool is treated as changing something:
+/// a call that was in flight when the process died is asked about, not repeated.
+#[derive(Clone)]
+pub struct Tool {
+    name: Str,
+    description: Str,
+    input_schema: Json,
+    output_schema: Option<Json>,
+    hints: ToolHints,
+    work: Arc<ToolFn>,
+}
+
+impl Tool {
+    /// A tool whose arguments are a Rust type: its schema is what callers must match.
+    pub fn new<A, R, E, F>(
+        name: impl Into<Str>,
+        description: impl Into<Str>,
+        work: impl Fn(A) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        R: Serialize,
+        E: fmt::Display,
+        F: Future<Output = Result<R, E>> + Send + 'static,
+    {
+        let schema = schemars::schema_for!(A).to_value();
+        Self::with_schema(name, description, schema, work)
+    }
+
+    /// A tool with an explicit schema; arguments are deserialized to any type that fits it, which
+    /// may be `serde_json::Value`.
+    pub fn with_schema<A, R, E, F>(
+        name: impl Into<Str>,
+        description: impl Into<Str>,
+        input_schema: Json,
+        work: impl Fn(A) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + Send + 'static,
+        R: Serialize,
+        E: fmt::Display,
+        F: Future<Output = Result<R, E>> + Send + 'static,
+    {
+        let work = move |arguments: Value| -> ToolFuture {
+            match serde_json::from_value::<A>(Json::from(&arguments)) {
+                Err(error) => Box::pin(std::future::ready(Err(bad_arguments(error.to_string())))),
+                Ok(arguments) => {
+                    let working = work(arguments);
+                    Box::pin(async move { output(working.await) })
+                }
+            }
+        };
+        Self {
+            name: name.into(),
+            description: description.into(),
+            input_schema,
+            output_schema: None,
+            hints: ToolHints::default(),
+            work: Arc::new(work),
+        }
+    }
+
+    /// Declares the schema of its output.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Json) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// Declares that it changes nothing: a call may be repeated.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.hints.read_only = Some(true);
+        self
+    }
+
+    /// Declares that a second call with the same arguments changes nothing more.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.hints.idempotent = Some(true);
+        self
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tool").field(&self.name).finish()
+    }
+}
+
+fn bad_arguments(message: String) -> Failure {
+    Failure::new(FailureKind::BadArguments, message)
+}
+
+fn output<R: Serialize, E: fmt::Display>(ended: Result<R, E>) -> Result<Value, Failure> {
+    let output = ended.map_err(|error| Failure::new(FailureKind::Tool, error.to_string()))?;
+    let json = serde_json::to_value(output);
+    json.map(Value::from)
+        .map_err(|error| Failure::new(FailureKind::BadAnswer, error.to_string()))
+}
+
+/// A server made of the program's own tools.
+pub(crate) struct AppTools {
+    server: Str,
+    tools: BTreeMap<Str, AppTool>,
+}
+
+struct AppTool {
+    definition: Arc<seams::Tool>,
+    checker: Checker,
+    work: Arc<ToolFn>,
+}
+
+impl AppTools {
+    /// The tools of a server, if each has a unique name and a valid schema.
+    pub(crate) fn new(server: &Str, tools: &[Tool]) -> Result<Self, String> {
+        if server == SERVER {
+            return Err(format!(
+                "`{SERVER}` is reserved for Tramline's built-in tools; choose another server name"
+            ));
+        }
+        let mut named = BTreeMap::new();
+        for tool in tools {
+            let name = ToolName::new(server.clone(), tool.name.clone());
+            let input_schema = Value::from(tool.input_schema.clone());
+            let checker = Checker::new(&input_schema)
+                .map_err(|bad| format!("the input schema of {name} is invalid: {bad}"))?;
+            let about = seams::Tool {
+                name: name.clone(),
+                title: None,
+                description: Some(tool.description.clone()),
+                input_schema,
+                output_schema: tool.output_schema.clone().map(Value::from),
+                hints: tool.hints,
+            };
+            let own = AppTool {
+                definition: Arc::new(about),
+                checker,
+                work: Arc::clone(&tool.work),
+            };
+            if named.insert(tool.name.clone(), own).is_some() {
+                return Err(format!("there are two tools named {name}; rename one"));
+            }
+        }
+        let server = server.clone();
+        Ok(Self {
+            server,
+            tools: named,
+        })
+    }
+
+    fn definitions(&self) -> impl Iterator<Item = Arc<seams::Tool>> + '_ {
+        self.tools.values().map(|own| Arc::clone(&own.definition))
+    }
+
+    fn tool(&self, name: &ToolName) -> Result<&AppTool, Failure> {
+        let own = self.tools.get(&name.tool);
+        own.filter(|_| name.server == self.server).ok_or_else(|| {
+            let near = nearest(&name.tool, self.tools.keys().map(Str::as_str))
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let message = format!("unknown tool {name}{near}");
+            Failure::new(FailureKind::UnknownTool, message)
+        })
+    }
+}
+
+#[async_trait]
+impl Tools for AppTools {
+    fn known(&self, name: &ToolName) -> Option<Arc<seams::Tool>> {
+        self.tool(name).ok().map(|own| Arc::clone(&own.definition))
+    }
+
+    async fn find(&self, name: &ToolName) -> Result<Arc<seams::Tool>, Failure> {
+        self.tool(name).map(|own| Arc::clone(&own.definition))
+    }
+
+    async fn list(&self) -> Vec<ServerTools> {
+        vec![ServerTools {
+            server: self.server.clone(),
+            tools: Ok(self.definitions().collect()),
+        }]
+    }
+
+    fn sources(&self) -> Vec<seams::ServerSource> {
+        vec![seams::ServerSource {
+            server: self.server.clone(),
+            fingerprint: None,
+            tools: Some(Arc::new(self.definitions().collect())),
+        }]
+    }
+
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<seams::Exchange> {
+        None
+    }
+
+    async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure> {
+        let own = self.tool(&call.tool)?;
+        let failed = |kind, how: &str| Err(Failure::new(kind, format!("{} {how}", call.tool)));
+        if call.cancel.is_cancelled() {
+            return failed(FailureKind::Cancelled, "was cancelled");
+        }
+        if let Err(faults) = own.checker.check_with(&call.arguments, long_work) {
+            let told = faults.iter().map(|(at, what)| match at.as_str() {
+                "" => what.clone(),
+                at => format!("{at}: {what}"),
+            });
+            return Err(bad_arguments(told.collect::<Vec<_>>().join("; ")));
+        }
+        let failed = |kind, how: &str| failed(kind, how).map_err(Failure::after_sending);
+        // In its own task, so that a panic only fails the step.
+        let work = AbortOnDropHandle::new(tokio::spawn((own.work)(call.arguments)));
+        tokio::select! {
+            done = work => match done {
+                Ok(answer) => answer,
+                Err(died) => failed(FailureKind::Tool, &format!("panicked: {died}")),
+            },
+            () = call.cancel.cancelled() => failed(FailureKind::Cancelled, "was cancelled"),
+            () = tokio::time::sleep(call.timeout) => {
+                let how = format!("timed out after {:?}", call.timeout);
+                failed(FailureKind::Timeout, &how)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::time::Duration;
+    use tramline_engine::testing::tools_contract;
+
+    #[tokio::test]
+    async fn own_tools_keep_the_contract() {
+        let echo = |given: Json| async move { Ok::<_, String>(given) };
+        let fail = |given: Json| async move {
+            Err::<Json, _>(given["message"].as_str().unwrap_or_default().to_owned())
+        };
+        let sleep = |given: Json| async move {
+            tokio::time::sleep(Duration::from_millis(given["ms"].as_u64().unwrap_or(0))).await;
+            Ok::<_, String>(Json::Null)
+        };
+        let object = || json!({ "type": "object" });
+        let tools = [
+            Tool::with_schema("echo", "Gives back.", object(), echo).read_only(),
+            Tool::with_schema("fail", "Fails.", object(), fail),
+            Tool::with_schema("sleep", "Sleeps.", object(), sleep),
+        ];
+        let own = AppTools::new(&"app".into(), &tools).unwrap();
+        tools_contract(Arc::new(own), "app").await;
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_failure() {
+        let bad = |given: Json| async move {
+            Ok::<_, String>(given["nothing"].as_str().unwrap().to_owned())
+        };
+        let tool = Tool::with_schema("bad", "Panics.", json!({}), bad);
+        let own = AppTools::new(&"app".into(), &[tool]).unwrap();
+        let call = ToolCallRequest {
+            tool: ToolName::new("app", "bad"),
+            arguments: Value::object::<&str>([]),
+            key: "k".into(),
+            timeout: Duration::from_secs(5),
+            cancel: tokio_util::sync::CancellationToken::new(),
+            progress: None,
+            upstream: None,
+        };
+        assert_eq!(own.call(call).await.unwrap_err().kind, FailureKind::Tool);
+    }
+
+    #[test]
+    fn names_are_free_and_schemas_are_schemas() {
+        let tool =
+            |schema| Tool::with_schema("x", "X.", schema, |a: Json| async { Ok::<_, String>(a) });
+        let twice = [tool(json!({})), tool(json!({}))];
+        assert!(AppTools::new(&"app".into(), &twice).is_err());
+        assert!(AppTools::new(&"builtin".into(), &[tool(json!({}))]).is_err());
+        assert!(AppTools::new(&"app".into(), &[tool(json!({ "type": "strin" }))]).is_err());
+    }
+}

@@ -1,0 +1,541 @@
+//! Assembles the parts: a store, the tools, and an engine on both.
+
+use crate::api::AppTools;
+use crate::config::{self, Config};
+use crate::protected_paths;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
+use tramline_core::formats::yaml_graph::GraphDocument;
+use tramline_core::run::Run;
+use tramline_core::text::RedactText;
+use tramline_core::{Str, Value};
+use tramline_engine::Settings;
+use tramline_engine::library::Library;
+use tramline_engine::seams::{Callable, Embedder, Model, Store, Tools};
+use tramline_engine::{
+    Approvals, Engine, EngineOptions, LoopRunner, ReplayStore, Throttle, ToolRouter, WorkflowMap,
+};
+use tramline_mcp::client::{self, Servers};
+use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
+use tramline_mcp::server::ServerDescription;
+use tramline_store::{Sqlite, Verification};
+use tramline_telemetry::Telemetry;
+use tramline_vault::Vault;
+
+mod credentials;
+mod disk_quota;
+mod store_opening;
+mod telemetry;
+
+pub use store_opening::StoreOpening;
+
+use telemetry::TelemetryHandle;
+
+/// The file in the data directory with the key that encrypts settings.
+const KEY_FILE: &str = "settings.key";
+
+/// An engine with everything it uses.
+pub struct App {
+    /// The engine.
+    pub engine: Engine,
+    /// The downstream servers.
+    pub servers: Arc<Servers>,
+    /// The documents' workflows, which runs can call by name.
+    pub workflow_map: Arc<WorkflowMap>,
+    /// The tools that need no server.
+    pub builtin: Arc<Builtin>,
+    /// The model that plans and answers prompts, if there is one.
+    pub model: Option<Arc<dyn Model>>,
+    /// Secrets and settings that servers and documents refer to by name.
+    pub settings: Settings,
+    /// Telemetry export, if it is on.
+    pub telemetry: Option<Telemetry>,
+}
+
+/// Everything that can be called, without an engine.
+#[derive(Clone)]
+pub struct ToolSources {
+    /// The downstream servers.
+    pub servers: Arc<Servers>,
+    /// The tools that need no server.
+    pub builtin: Arc<Builtin>,
+    /// Secrets and settings that servers refer to by name.
+    pub settings: Settings,
+}
+
+/// Why the parts could not be assembled.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] tramline_engine::seams::StoreFault),
+    /// A root cannot be opened.
+    #[error(transparent)]
+    Root(#[from] tramline_builtin::RootError),
+    /// A configuration file cannot be read.
+    #[error("{0}")]
+    Config(String),
+    /// A server entry is invalid.
+    #[error("{}", flaws(.0))]
+    Servers(Vec<ConfigFlaw>),
+    /// The model cannot be used.
+    #[error("{0}")]
+    Model(String),
+    /// A tool of the program itself is invalid.
+    #[error("{0}")]
+    Tool(String),
+}
+
+fn flaws(all: &[ConfigFlaw]) -> String {
+    all.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The servers that the configuration names, directly or in its MCP client configuration.
+pub fn configured_servers(config: &Config) -> Result<Vec<ServerConfig>, AppError> {
+    let mut servers = match &config.mcp_config {
+        None => Vec::new(),
+        Some(path) => {
+            let value = config::read_mcp_config(path).map_err(AppError::Config)?;
+            read(&value).map_err(AppError::Servers)?
+        }
+    };
+    let own = read_servers(&config.entries.to_value(), "/mcpServers");
+    servers.extend(own.map_err(AppError::Servers)?);
+    Ok(servers)
+}
+
+/// The servers that documents may use without declaring them.
+pub fn known_servers(config: &Config) -> Result<Vec<Str>, AppError> {
+    let configured = configured_servers(config)?
+        .into_iter()
+        .map(|server| server.name);
+    Ok(configured.chain(config.tools.keys().cloned()).collect())
+}
+
+/// The server info for these documents: a single document provides its own, several are served
+/// under Tramline's name.
+pub fn server_info<'d>(
+    documents: impl IntoIterator<Item = &'d GraphDocument>,
+) -> ServerDescription {
+    let servers: Vec<_> = documents.into_iter().map(|each| &each.server).collect();
+    if let [only] = servers.as_slice() {
+        return ServerDescription {
+            name: only.name.clone(),
+            version: only.version.clone(),
+            title: Some(only.title.clone()),
+            instructions: only.instructions.clone(),
+        };
+    }
+    let instructions = servers
+        .iter()
+        .filter_map(|server| server.instructions.as_deref());
+    let instructions: Vec<_> = instructions.collect();
+    ServerDescription {
+        name: "tramline".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        title: Some("Tramline".into()),
+        instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n").into()),
+    }
+}
+
+/// The servers of these documents and the configured ones.
+pub fn servers<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d GraphDocument>,
+) -> Result<Vec<ServerConfig>, AppError> {
+    let mut servers: BTreeMap<Str, ServerConfig> = configured_servers(config)?
+        .into_iter()
+        .map(|server| (server.name.clone(), server))
+        .collect();
+    for document in documents {
+        // The document's entry wins: its author knows what its names mean.
+        let own = read_servers(&document.servers, "/mcpServers").map_err(AppError::Servers)?;
+        servers.extend(own.into_iter().map(|server| (server.name.clone(), server)));
+    }
+    Ok(servers.into_values().collect())
+}
+
+/// The embedder for search, if a model is configured.
+fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, AppError> {
+    let opened = config.embedder.as_deref().map(tramline_embed::open);
+    opened
+        .transpose()
+        .map_err(|unreadable| AppError::Config(unreadable.to_string()))
+}
+
+/// Protects the paths that file tools must not touch with these documents and servers.
+pub(crate) fn protect<'d>(
+    builtin: &Builtin,
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d GraphDocument>,
+    servers: &[ServerConfig],
+    settings: &Settings,
+) {
+    let lookup = variable_lookup(settings);
+    let (servers, roots) = (servers.to_vec(), config.roots.clone());
+    let fixed = protected_paths::paths(config, documents);
+    builtin.protect(move || {
+        let started = servers
+            .iter()
+            .flat_map(|server| protected_paths::server_files(server, &roots, &*lookup));
+        fixed.iter().cloned().chain(started).collect()
+    });
+}
+
+/// The variables and settings that servers and their commands may refer to.
+fn variable_lookup(settings: &Settings) -> client::VariableLookup {
+    let settings = settings.clone();
+    Arc::new(move |name| match name.strip_prefix("settings.") {
+        Some(key) => settings.value(key)?.ok().map(Into::into),
+        None => std::env::var(name).ok(),
+    })
+}
+
+/// Records which servers use which settings, for listings, and redacts the servers' credentials.
+pub fn register_setting_users(
+    settings: &Settings,
+    servers: &[ServerConfig],
+) -> Result<(), AppError> {
+    let named = servers.iter().flat_map(|server| {
+        let keys = server.settings().into_iter();
+        keys.map(|key| (key, format!("server {}", server.name)))
+    });
+    settings.set_users(named.collect());
+    credentials::hide(settings, servers)
+}
+
+fn store(config: &Config) -> Result<Arc<dyn Store>, AppError> {
+    Ok(match &config.data_dir {
+        Some(dir) => Arc::new(with_warnings(Sqlite::open(dir)?, config)),
+        None => Arc::new(Sqlite::in_memory()?),
+    })
+}
+
+/// Reports problems of a store that is usable anyway.
+fn with_warnings(store: Sqlite, config: &Config) -> Sqlite {
+    for warning in store.warnings() {
+        config
+            .warn
+            .inspect(|warn| warn(&format!("warning: {warning}")));
+    }
+    store
+}
+
+/// Reads the whole data directory and verifies its checksums; `None` if there is no data directory.
+pub async fn verify(config: &Config) -> Result<Option<Verification>, AppError> {
+    let Some(dir) = config.data_dir.as_deref().filter(|dir| Sqlite::is_at(dir)) else {
+        return Ok(None);
+    };
+    Ok(Some(Sqlite::open(dir)?.verify().await?))
+}
+
+/// The settings from the store and the environment.
+fn settings(config: &Config, store: Arc<dyn Store>) -> Result<Settings, AppError> {
+    let at = config.key_file.clone();
+    let at = at.or_else(|| Some(config.data_dir.as_ref()?.join(KEY_FILE)));
+    let vault = match at {
+        Some(file) => Vault::at(file),
+        None => Vault::in_memory().map_err(|fault| AppError::Config(fault.to_string()))?,
+    };
+    let text = |text: std::ffi::OsString| text.into_string().ok();
+    let variables = std::env::vars_os();
+    let variables = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+    let key = vault.hex();
+    let wrong = |fault: &dyn std::fmt::Display| AppError::Config(fault.to_string());
+    let settings = Settings::new(store, Arc::new(vault), variables).map_err(|it| wrong(&it))?;
+    if let Some(key) = key {
+        settings
+            .redact_also(KEY_FILE, &key)
+            .map_err(|it| wrong(&it))?;
+    }
+    Ok(settings)
+}
+
+/// The settings for read-only commands: creates no store.
+pub fn settings_read_only(config: &Config) -> Result<Settings, AppError> {
+    let there = config.data_dir.as_deref().is_some_and(Sqlite::is_at);
+    let store = match there {
+        true => store(config)?,
+        false => Arc::new(Sqlite::in_memory()?),
+    };
+    settings(config, store)
+}
+
+/// Everything these documents can call. Starts nothing yet.
+pub fn tool_sources<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d GraphDocument>,
+    settings: Settings,
+) -> Result<ToolSources, AppError> {
+    tool_sources_with_telemetry(config, documents, settings, &TelemetryHandle::default())
+}
+
+fn tool_sources_with_telemetry<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d GraphDocument>,
+    settings: Settings,
+    telling: &TelemetryHandle,
+) -> Result<ToolSources, AppError> {
+    let documents: Vec<_> = documents.into_iter().collect();
+    let servers = servers(config, documents.iter().copied())?;
+    register_setting_users(&settings, &servers)?;
+    let gate = config.gate.clone();
+    let secrets = settings.clone();
+    let redact = RedactText::new(move |text| secrets.redact_text(text).into_owned());
+    let options = client::ClientOptions {
+        lookup: variable_lookup(&settings),
+        redact: redact.clone(),
+        redact_tool: {
+            let settings = settings.clone();
+            Arc::new(move |tool| settings.redact_tool(tool))
+        },
+        permit: Arc::new(move |server| gate.check(server)),
+        wire_log_size: config.exchanges,
+        ..client::ClientOptions::default()
+    };
+    let allowed = BuiltinAccess {
+        roots: config.roots.clone(),
+        documents: config.documents_dir.clone(),
+        protected: Vec::new(),
+        hosts: config.hosts.clone(),
+        shell: config.shell,
+        redact,
+    };
+    let mut builtin = Builtin::new(allowed)?;
+    protect(&builtin, config, documents, &servers, &settings);
+    let model = config.open_model(&*options.lookup, &settings);
+    if let Some(model) = model.map_err(AppError::Model)? {
+        builtin = builtin.with_model(telling.traced_model(config, model));
+    }
+    let servers = Arc::new(Servers::new(servers, options));
+    telling.set_servers(&servers);
+    Ok(ToolSources {
+        servers,
+        builtin: Arc::new(builtin),
+        settings,
+    })
+}
+
+/// Who may answer, and how the command line refers to this data directory.
+fn approvals(config: &Config) -> Approvals {
+    let elsewhere = config.data_dir.as_ref();
+    let elsewhere = elsewhere.filter(|dir| **dir != config::default_data_dir());
+    let command_options = match elsewhere {
+        None => String::new(),
+        Some(dir) => {
+            let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+            format!("--data-dir '{}'", dir.display())
+        }
+    };
+    Approvals {
+        agents: config.approvals.agents,
+        command_options,
+    }
+}
+
+/// Opens the store and starts an engine on it, with the documents' servers and the configured ones.
+pub fn open<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d GraphDocument>,
+) -> Result<App, AppError> {
+    open_with_store(config, documents, StoreOpening::default())
+}
+
+/// Like [`open`], with a store that is already being opened.
+pub fn open_with_store<'d>(
+    config: &Config,
+    documents: impl IntoIterator<Item = &'d GraphDocument>,
+    opening: StoreOpening,
+) -> Result<App, AppError> {
+    let documents: Vec<_> = documents.into_iter().collect();
+    let shelf = WorkflowMap::new(documents.iter().copied().flat_map(callables));
+    let shelf = Arc::new(shelf);
+    let store = opening.store(config)?;
+    let settings = settings(config, Arc::clone(&store))?;
+    let telling = TelemetryHandle::open(config, &settings);
+    let ToolSources {
+        servers,
+        builtin,
+        settings,
+    } = tool_sources_with_telemetry(config, documents, settings, &telling)?;
+    let mut tools =
+        ToolRouter::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
+    for (server, own) in &config.tools {
+        let own = AppTools::new(server, own).map_err(AppError::Tool)?;
+        tools = tools.with(server.clone(), Arc::new(own));
+    }
+    let workflows = Arc::clone(&shelf) as _;
+    let mut options = EngineOptions {
+        policy: config.policy.clone(),
+        approvals: approvals(config),
+        budget: config.budget,
+        quota: disk_quota::quota(config),
+        ceilings: config.limits.ceilings,
+        descendants_max: config.limits.descendants,
+        driven_max: config.limits.runs_at_once,
+        replay_store: Some(ReplayStore::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
+        settings: Some(settings.clone()),
+        embedder: embedder(config)?,
+        observer: telling.observer(config),
+        learn: !config.learning_off,
+        ..EngineOptions::default()
+    };
+    if let Some(name) = &config.name {
+        options.process_name = name.clone();
+    }
+    if let Some(door) = config.door {
+        options.audit_channel = door;
+    }
+    let mut tools: Arc<dyn Tools> = Arc::new(tools);
+    if !config.throttle.is_empty() {
+        tools = Arc::new(Throttle::new(tools, config.throttle.clone()));
+    }
+    let engine = Engine::with_workflows(store, tools, workflows, options);
+    Ok(App {
+        engine,
+        servers,
+        workflow_map: shelf,
+        model: builtin.model(),
+        builtin,
+        settings,
+        telemetry: telling.telemetry,
+    })
+}
+
+/// The names of the saved workflows; empty if the data directory cannot be read.
+pub async fn saved_names(config: &Config) -> Vec<Str> {
+    let existing = config.data_dir.as_deref().filter(|dir| dir.is_dir());
+    let Some(store) = existing.and_then(|dir| Sqlite::open(dir).ok()) else {
+        return Vec::new();
+    };
+    let library = Library::new(Arc::new(store), Arc::new(WorkflowMap::default()));
+    let all = library.list(None).await.unwrap_or_default();
+    all.iter().map(|saved| saved.name.clone()).collect()
+}
+
+/// A document's workflows as callables. They run where their caller runs.
+pub fn callables(document: &GraphDocument) -> impl Iterator<Item = Callable> + '_ {
+    let all = document.workflows.iter().chain(&document.linked_workflows);
+    all.map(|graph| Callable {
+        graph: Arc::clone(graph),
+        origin: Value::Null,
+    })
+}
+
+/// Where a run's document and servers are found again, as stored in its journal.
+///
+/// Contains only paths, never contents: a server's entry may contain a secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunOrigin {
+    /// The document; empty for a document that an agent submitted.
+    pub document: PathBuf,
+    /// The documents of the server that it was submitted to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<PathBuf>,
+    /// The configuration file, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<PathBuf>,
+    /// The MCP client configuration (JSON), if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_config: Option<PathBuf>,
+    /// The working directory, which relative paths of servers refer to.
+    pub directory: PathBuf,
+    /// The directories in which files may be read and written.
+    #[serde(default)]
+    pub roots: Vec<PathBuf>,
+    /// The hosts that may be called.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// Whether commands may be run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shell: bool,
+}
+
+impl RunOrigin {
+    /// The origin of runs of this document under this configuration.
+    pub fn of(document: &Path, config: &Config) -> Self {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Self {
+            document: absolute(document),
+            documents: Vec::new(),
+            config: config.file.as_deref().map(absolute),
+            mcp_config: config.mcp_config.as_deref().map(absolute),
+            directory: std::env::current_dir().unwrap_or_default(),
+            roots: config.roots.iter().map(|root| absolute(root)).collect(),
+            hosts: config.hosts.iter().map(ToString::to_string).collect(),
+            shell: config.shell,
+        }
+    }
+
+    /// The origin of documents that agents submit to a server of these documents.
+    pub fn of_submitted(documents: &[PathBuf], config: &Config) -> Self {
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        Self {
+            document: PathBuf::new(),
+            documents: documents.iter().map(absolute).collect(),
+            ..Self::of(Path::new("."), config)
+        }
+    }
+
+    /// The documents whose servers a run calls.
+    pub fn files(&self) -> Vec<PathBuf> {
+        match self.document.as_os_str().is_empty() {
+            true => self.documents.clone(),
+            false => vec![self.document.clone()],
+        }
+    }
+
+    /// The origin as stored in a journal.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default().into()
+    }
+
+    /// Whether a run belongs to this document.
+    pub fn covers(&self, run: &Run) -> bool {
+        Self::from_value(&run.started.origin).is_some_and(|theirs| {
+            let same = theirs.files() == self.files() && theirs.document == self.document;
+            let servers = theirs.mcp_config == self.mcp_config;
+            same && (servers || !self.document.as_os_str().is_empty())
+        })
+    }
+
+    /// Reads what [`Origin::to_value`] wrote.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        serde_json::from_value(value.into()).ok()
+    }
+}
+
+impl App {
+    /// Everything that can be called here.
+    pub fn tool_sources(&self) -> ToolSources {
+        ToolSources {
+            servers: Arc::clone(&self.servers),
+            builtin: Arc::clone(&self.builtin),
+            settings: self.settings.clone(),
+        }
+    }
+
+    /// The planner loop over all tools.
+    pub fn loop_runner(&self) -> LoopRunner {
+        let runner = LoopRunner::new(self.engine.clone());
+        match &self.model {
+            Some(model) => runner.with_model(Arc::clone(model)),
+            None => runner,
+        }
+    }
+
+    /// Stops driving, shuts the downstream servers down, and flushes telemetry.
+    pub async fn close(&self) {
+        self.engine.close().await;
+        self.servers.shutdown().await;
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.close().await;
+        }
+    }
+}

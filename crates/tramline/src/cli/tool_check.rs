@@ -1,0 +1,91 @@
+//! Checks with the servers that the tools which documents call exist.
+
+use crate::app::ToolSources;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use tramline_builtin::SERVER;
+use tramline_core::Str;
+use tramline_core::failure::{Failure, FailureKind};
+use tramline_core::flaw::Flaw;
+use tramline_core::formats::yaml_graph::{GraphDocument, ServerListing};
+use tramline_core::workflow::WORKFLOW_SERVER;
+use tramline_engine::seams::Tools as _;
+
+/// The tool lists of servers.
+pub(super) struct ServerTools {
+    lists: BTreeMap<Str, Result<Vec<Str>, Failure>>,
+    /// The servers that can be called.
+    known: Vec<Str>,
+}
+
+/// Lists the tools of every server that these documents call, concurrently, for at most `patience`.
+/// Saved workflows count as callable.
+pub(super) async fn list_tools<'d>(
+    equipment: &ToolSources,
+    documents: impl IntoIterator<Item = &'d GraphDocument> + Clone,
+    saved: Vec<Str>,
+    patience: Duration,
+) -> ServerTools {
+    let workflows = documents.clone().into_iter();
+    let workflows =
+        workflows.flat_map(|document| document.workflows.iter().chain(&document.linked_workflows));
+    let workflows = workflows.map(|graph| graph.workflow.name.clone());
+    let workflows = workflows.chain(saved);
+    let mut said = BTreeMap::from([(Str::from(WORKFLOW_SERVER), Ok(workflows.collect()))]);
+    let calls = documents.into_iter().flat_map(|document| &document.calls);
+    let called: BTreeSet<Str> = calls
+        .map(|call| call.name.server.clone())
+        .filter(|server| !said.contains_key(server))
+        .collect();
+    let mut asking = tokio::task::JoinSet::new();
+    for server in called {
+        let equipment = equipment.clone();
+        asking.spawn(async move {
+            let answer = tokio::time::timeout(patience, list(&equipment, &server)).await;
+            let answer = answer.unwrap_or_else(|_| {
+                let message = format!("server `{server}` did not respond within {patience:?}");
+                Some(Err(Failure::new(FailureKind::Timeout, message)))
+            });
+            (server, answer)
+        });
+    }
+    while let Some(done) = asking.join_next().await {
+        if let Ok((server, Some(answer))) = done {
+            said.insert(server, answer);
+        }
+    }
+    let mut known = equipment.servers.names();
+    known.push(SERVER.into());
+    ServerTools { lists: said, known }
+}
+
+/// The names of one server's tools.
+async fn list(equipment: &ToolSources, server: &str) -> Option<Result<Vec<Str>, Failure>> {
+    let tools = match server {
+        SERVER => equipment.builtin.list().await.pop()?.tools,
+        server => {
+            // A server with a missing setting reports that itself.
+            let _ = equipment.settings.refresh().await;
+            equipment.servers.list_tools_of(server).await?
+        }
+    };
+    let tools = tools.map_err(|failure| equipment.settings.redact_failure(failure));
+    Some(tools.map(|tools| tools.iter().map(|tool| tool.name.tool.clone()).collect()))
+}
+
+impl ServerTools {
+    /// The calls in a document to tools that no server has.
+    pub(super) fn flaws(&self, document: &GraphDocument) -> Vec<Flaw> {
+        document.check_tools(|server| match self.lists.get(server) {
+            Some(Ok(tools)) => ServerListing::Tools(tools.clone()),
+            Some(Err(_)) => ServerListing::Unlisted,
+            None => ServerListing::NoServer(self.known.clone()),
+        })
+    }
+
+    /// The servers that could not be listed, with the reason.
+    pub(super) fn failed_servers(&self) -> impl Iterator<Item = (&Str, &Failure)> {
+        let said = self.lists.iter();
+        said.filter_map(|(server, answer)| Some((server, answer.as_ref().err()?)))
+    }
+}

@@ -1,0 +1,36 @@
+// Serves the built page with a fake API, for data that is too large to create by real runs.
+import { existsSync, readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ASSETS = fileURLToPath(new URL("../../../crates/tramline-web/assets", import.meta.url));
+
+const KINDS: { [end: string]: string } = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml", txt: "text/plain" };
+
+/** The built file for a path: every route of the page is the same file. */
+export function fileOf(path: string): string {
+  const inside = path.replace(/^\/studio\/?/, "");
+  return inside && existsSync(join(ASSETS, inside)) ? inside : "index.html";
+}
+
+type Answer = (path: string, query: URLSearchParams) => unknown;
+
+/** Serves the page and answers its requests from `answer`; unknown requests get 404. */
+export async function serve(answer: Answer): Promise<{ url: string; close: () => void }> {
+  const server: Server = createServer((request, response) => {
+    const at = new URL(request.url ?? "/", "http://localhost");
+    if (at.pathname.startsWith("/api/")) {
+      const said = answer(at.pathname, at.searchParams);
+      response.writeHead(said === undefined ? 404 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(said ?? { error: { kind: "not_found", message: `nothing at ${at.pathname}` } }));
+      return;
+    }
+    const name = fileOf(at.pathname);
+    response.writeHead(200, { "content-type": KINDS[name.split(".").pop() ?? ""] ?? "application/octet-stream" });
+    response.end(readFileSync(join(ASSETS, name)));
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/studio`, close: () => server.close() };
+}
