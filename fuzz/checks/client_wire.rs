@@ -1,7 +1,7 @@
 //! Arbitrary bytes as the output of a downstream server, in pieces of any size: no line that passes
 //! exceeds its limit, and each is a message or is skipped.
 
-use tramline_mcp::client::framing;
+use tramline_mcp_client::framing;
 
 /// Bytes of a line: small, so that the limit is often reached.
 const LINE_BYTES_MAX: usize = 64;

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
-use tramline_mcp::server::{ExtraRoutes, HttpOptions};
+use tramline_mcp_server::{ExtraRoutes, HttpOptions};
 
 /// How long a client that has sent everything waits for an answer to half a request.
 const WAIT: Duration = Duration::from_millis(200);

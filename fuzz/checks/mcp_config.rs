@@ -2,7 +2,7 @@
 //! flaws.
 
 use tramline_core::Value;
-use tramline_mcp::config;
+use tramline_mcp_client::config;
 
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {

@@ -6,7 +6,7 @@ use tramline_core::Value;
 use tramline_core::formats::yaml_graph;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions};
-use tramline_mcp::server::{Server, ServerDescription, Toolset};
+use tramline_mcp_server::{Server, ServerDescription, Toolset};
 
 const GRAPH: &[u8] = b"version: '1.0'\nserver: {name: s, version: '1'}\ntools:\n  - name: echo_it\n    description: e\n    inputSchema: {type: object}\n    \
 nodes:\n      - {id: entry, type: entry, next: say}\n      - {id: say, type: transform, transform: {expr: entry}, next: exit}\n      - {id: exit, type: exit}\n";

@@ -57,7 +57,10 @@ fn known() -> String {
 fn engine(more: &[&str], arguments: &[String]) -> Result<()> {
     // Built one by one: built together they would share features, and the binary would not be the
     // shipped one.
-    for package in more.iter().chain(&["tramline-unruly", "tramline-bench"]) {
+    for package in more
+        .iter()
+        .chain(&["tramline-test-server", "tramline-bench"])
+    {
         let what = ["build", "--quiet", "--release", "--package", package];
         shell::run(&mut shell::cargo(&what))?;
     }

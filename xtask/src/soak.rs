@@ -7,7 +7,7 @@ use crate::shell;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tramline_unruly::soak::{self, SoakSettings};
+use tramline_test_server::soak::{self, SoakSettings};
 
 mod expr;
 mod hostile;
@@ -133,7 +133,7 @@ fn crash(wish: &SoakOptions) -> Result<()> {
 /// Builds the program and the test server; returns cargo's target directory and that of the
 /// binaries.
 fn build(is_debug: bool) -> Result<(PathBuf, PathBuf)> {
-    let packages = ["--package", "tramline", "--package", "tramline-unruly"];
+    let packages = ["--package", "tramline", "--package", "tramline-test-server"];
     let mut build = shell::cargo(&["build", "--bins"]);
     build.args(packages);
     if !is_debug {

@@ -19,7 +19,7 @@ pub use tramline_engine::loop_runner::{
     CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, OnFailure,
 };
 use tramline_engine::seams::{Callable, RunFilter, RunPage};
-use tramline_mcp::server::NameTaken;
+use tramline_mcp_server::NameTaken;
 
 mod debugging;
 mod document;

@@ -18,9 +18,9 @@ use tramline_engine::seams::{Callable, Embedder, Model, Store, Tools};
 use tramline_engine::{
     Approvals, Engine, EngineOptions, LoopRunner, ReplayStore, Throttle, ToolRouter, WorkflowMap,
 };
-use tramline_mcp::client::{self, Servers};
-use tramline_mcp::config::{ConfigFlaw, ServerConfig, read, read_servers};
-use tramline_mcp::server::ServerDescription;
+use tramline_mcp_client::config::{ConfigFlaw, ServerConfig, read, read_servers};
+use tramline_mcp_client::{ClientOptions, Servers, VariableLookup};
+use tramline_mcp_server::ServerDescription;
 use tramline_store::{Sqlite, Verification};
 use tramline_telemetry::Telemetry;
 use tramline_vault::Vault;
@@ -189,7 +189,7 @@ pub(crate) fn protect<'d>(
 }
 
 /// The variables and settings that servers and their commands may refer to.
-fn variable_lookup(settings: &Settings) -> client::VariableLookup {
+fn variable_lookup(settings: &Settings) -> VariableLookup {
     let settings = settings.clone();
     Arc::new(move |name| match name.strip_prefix("settings.") {
         Some(key) => settings.value(key)?.ok().map(Into::into),
@@ -288,7 +288,7 @@ fn tool_sources_with_telemetry<'d>(
     let gate = config.gate.clone();
     let secrets = settings.clone();
     let redact = RedactText::new(move |text| secrets.redact_text(text).into_owned());
-    let options = client::ClientOptions {
+    let options = ClientOptions {
         lookup: variable_lookup(&settings),
         redact: redact.clone(),
         redact_tool: {
@@ -297,7 +297,7 @@ fn tool_sources_with_telemetry<'d>(
         },
         permit: Arc::new(move |server| gate.check(server)),
         wire_log_size: config.exchanges,
-        ..client::ClientOptions::default()
+        ..ClientOptions::default()
     };
     let allowed = BuiltinAccess {
         roots: config.roots.clone(),

@@ -15,7 +15,7 @@ use tramline_engine::seams::{Model, Observer};
 use tramline_engine::{
     DESCENDANTS_MAX, Quota, RUNS_DRIVEN_MAX, RateLimit, Retention, ToolPattern, ToolPolicy,
 };
-use tramline_mcp::server::{PinOptions, ServerOptions};
+use tramline_mcp_server::{PinOptions, ServerOptions};
 
 mod file;
 mod model;

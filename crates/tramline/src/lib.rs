@@ -60,6 +60,7 @@ pub use schemars;
 pub use tramline_builtin as builtin;
 pub use tramline_core as core;
 pub use tramline_engine as engine;
-pub use tramline_mcp as mcp;
+pub use tramline_mcp_client as mcp_client;
+pub use tramline_mcp_server as mcp_server;
 pub use tramline_store as store;
 pub use tramline_telemetry as telemetry;

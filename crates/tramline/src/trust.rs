@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tramline_core::formats::yaml_graph::GraphDocument;
 use tramline_core::journal::ContentDigest;
-use tramline_mcp::config::{ServerConfig, ServerEndpoint};
+use tramline_mcp_client::config::{ServerConfig, ServerEndpoint};
 
 /// The trust file in the data directory: one line per server, starting with a digest.
 const TRUST_FILE: &str = "trusted";

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tramline_unruly::soak::hostile::{HostileSettings, hostile};
+use tramline_test_server::soak::hostile::{HostileSettings, hostile};
 
 /// Minutes by default.
 const MINUTES: u64 = 10;

@@ -93,15 +93,22 @@ const RULES: &[CrateRule] = &[
         forbidden_text: &["std::net"],
     },
     CrateRule {
-        name: "tramline-mcp",
+        name: "tramline-mcp-client",
         allowed_crates: &["tramline-engine", "tramline-core", "tramline-process"],
+        forbidden_crates: &[SQLITE, "axum", "clap"],
+        forbidden_text: &["tramline_core::run", "tramline_core::journal"],
+    },
+    CrateRule {
+        name: "tramline-mcp-server",
+        allowed_crates: &["tramline-engine", "tramline-core"],
         forbidden_crates: &[SQLITE, "clap"],
-        forbidden_text: &[],
+        forbidden_text: &["process::Command"],
     },
     CrateRule {
         name: "tramline",
         allowed_crates: &[
-            "tramline-mcp",
+            "tramline-mcp-client",
+            "tramline-mcp-server",
             "tramline-store",
             "tramline-vault",
             "tramline-builtin",
@@ -166,7 +173,7 @@ const RULES: &[CrateRule] = &[
         forbidden_text: &["std::fs", "process::Command", ".append("],
     },
     CrateRule {
-        name: "tramline-unruly",
+        name: "tramline-test-server",
         allowed_crates: &[],
         forbidden_crates: &[MCP, SQLITE],
         forbidden_text: &[],
@@ -180,7 +187,7 @@ const RULES: &[CrateRule] = &[
             "tramline-embed",
             "tramline-engine",
             "tramline-expr",
-            "tramline-mcp",
+            "tramline-mcp-server",
             "tramline-store",
         ],
         forbidden_crates: &[SQLITE, "clap"],
@@ -189,7 +196,7 @@ const RULES: &[CrateRule] = &[
 ];
 
 /// A misbehaving server that the tests of any crate may start.
-const TEST_CRATE: &str = "tramline-unruly";
+const TEST_CRATE: &str = "tramline-test-server";
 /// The feature that provides fakes and contract suites.
 const TEST_FEATURE: &str = "testing";
 
@@ -214,7 +221,7 @@ pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
             }
             None => found.problem(
                 &place,
-                format!("`{name}` has no rule: add one to xtask/src/tidy/arrows.rs"),
+                format!("`{name}` has no rule: add one to xtask/src/tidy/crate_dependencies.rs"),
             ),
         }
     }
@@ -315,7 +322,8 @@ mod tests {
     fn upward_dependencies_and_forbidden_crates_are_rejected() {
         let bad = "[dependencies]\ntramline-engine = {}\n[target.'cfg(unix)'.dependencies]\ntokio = \"1\"";
         assert_eq!(problems("tramline-core", bad).len(), 2);
-        let good = "[dependencies]\ntramline-expr = {}\n[dev-dependencies]\ntramline-unruly = {}";
+        let good =
+            "[dependencies]\ntramline-expr = {}\n[dev-dependencies]\ntramline-test-server = {}";
         assert!(problems("tramline-core", good).is_empty());
     }
 
@@ -323,9 +331,19 @@ mod tests {
     fn fakes_are_for_tests() {
         let dependency = "tramline-engine = { path = \"x\", features = [\"testing\"] }";
         assert_eq!(
-            problems("tramline-mcp", &format!("[dependencies]\n{dependency}")).len(),
+            problems(
+                "tramline-mcp-server",
+                &format!("[dependencies]\n{dependency}")
+            )
+            .len(),
             1
         );
-        assert!(problems("tramline-mcp", &format!("[dev-dependencies]\n{dependency}")).is_empty());
+        assert!(
+            problems(
+                "tramline-mcp-server",
+                &format!("[dev-dependencies]\n{dependency}")
+            )
+            .is_empty()
+        );
     }
 }

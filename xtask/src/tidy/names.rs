@@ -129,7 +129,7 @@ fn is_production(place: &str) -> bool {
     let is_test = place.contains("/tests/") || place.ends_with("/tests.rs");
     let is_tool = [
         "crates/tramline-bench/",
-        "crates/tramline-unruly/",
+        "crates/tramline-test-server/",
         "xtask/",
     ];
     place.contains("/src/") && !is_test && !is_tool.iter().any(|tool| place.starts_with(tool))

@@ -14,7 +14,7 @@ const PRINTING_ALLOWED: [&str; 4] = [
     "crates/tramline-process/src/supervisor.rs",
 ];
 /// Crates that are not shipped.
-const NOT_SHIPPED: [&str; 2] = ["crates/tramline-bench/", "crates/tramline-unruly/"];
+const NOT_SHIPPED: [&str; 2] = ["crates/tramline-bench/", "crates/tramline-test-server/"];
 /// Code that prints.
 const PRINTS: [&str; 9] = [
     "io::stdout(",

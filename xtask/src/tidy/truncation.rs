@@ -8,7 +8,7 @@ use std::path::Path;
 /// Code that sees the arguments and results of tools before they are redacted.
 const UNREDACTED: [&str; 2] = [
     "crates/tramline-builtin/src",
-    "crates/tramline-mcp/src/client",
+    "crates/tramline-mcp-client/src",
 ];
 /// Code that shortens a text.
 const CUTS: [&str; 4] = [

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tramline_core::flaw::{Flaw, Severity};
 use tramline_engine::Fault;
-use tramline_mcp::server::{HttpFault, NameTaken};
+use tramline_mcp_server::{HttpFault, NameTaken};
 
 /// Why an operation failed.
 #[derive(Debug, thiserror::Error)]

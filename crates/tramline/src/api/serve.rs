@@ -5,7 +5,7 @@ use crate::app;
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tramline_mcp::server::{HttpOptions, Server, Toolset};
+use tramline_mcp_server::{HttpOptions, Server, Toolset};
 
 impl Tramline {
     /// Serves the tools of the loaded documents over stdio until the client disconnects. Nothing

@@ -6,7 +6,7 @@
 use super::AppError;
 use tramline_engine::Settings;
 use tramline_engine::settings::is_strong;
-use tramline_mcp::config::{SETTING_PREFIX, ServerConfig, ServerEndpoint, expand};
+use tramline_mcp_client::config::{SETTING_PREFIX, ServerConfig, ServerEndpoint, expand};
 
 /// Lowercase parts of names that mark a credential.
 const NAMES: [&str; 9] = [

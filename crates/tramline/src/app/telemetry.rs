@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use tramline_core::Str;
 use tramline_engine::Settings;
 use tramline_engine::seams::{Model, Observer};
-use tramline_mcp::client::Servers;
+use tramline_mcp_client::Servers;
 use tramline_telemetry::{Redact, Telemetry, TelemetryContext, redact_logs_with};
 
 /// The name reported for a model of the program itself, which has none.

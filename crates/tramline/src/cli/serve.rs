@@ -18,7 +18,7 @@ use studio_address::{announce, studio_access};
 use tokio_util::sync::CancellationToken;
 use tramline_core::run::Run;
 use tramline_engine::{Engine, Retention, Settings, ToolPattern};
-use tramline_mcp::server::{ExtraRoutes, HttpOptions, Server, ServerOptions, Toolset};
+use tramline_mcp_server::{ExtraRoutes, HttpOptions, Server, ServerOptions, Toolset};
 use tramline_web::{FurtherAddress, StudioAccess};
 
 mod access_config;

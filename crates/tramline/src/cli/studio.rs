@@ -6,7 +6,7 @@ use super::{AccessArgs, CliResult, CommonArgs, output};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use tramline_mcp::server::Toolset;
+use tramline_mcp_server::Toolset;
 use tramline_web::FurtherAddress;
 
 /// Open documents, runs and questions in a browser.

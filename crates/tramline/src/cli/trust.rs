@@ -7,7 +7,7 @@ use crate::config::{Config, default_data_dir};
 use crate::trust::{self, StartGate, TrustStore};
 use std::path::{Path, PathBuf};
 use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_mcp::config::ServerConfig;
+use tramline_mcp_client::config::ServerConfig;
 
 /// Show what documents start, and trust it for read-only commands.
 #[derive(clap::Args)]

@@ -2,7 +2,7 @@
 
 use super::read_bounded;
 use std::path::Path;
-use tramline_mcp::server::NamedToken;
+use tramline_mcp_server::NamedToken;
 
 /// The largest token file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tramline_mcp::config::{ServerConfig, ServerEndpoint, expand};
+use tramline_mcp_client::config::{ServerConfig, ServerEndpoint, expand};
 
 /// The maximum number of files of one server. All of them are checked for each call of a file tool.
 const FILES_MAX: usize = 256;
@@ -133,7 +133,7 @@ impl CommandFiles {
 mod tests {
     use super::*;
     use tramline_core::Value;
-    use tramline_mcp::config::read_servers;
+    use tramline_mcp_client::config::read_servers;
 
     /// The protected files of a server in a root with some files, relative to the root.
     fn protected(server: &str) -> Vec<String> {

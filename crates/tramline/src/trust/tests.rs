@@ -2,7 +2,7 @@
 
 use super::*;
 use tramline_core::Value;
-use tramline_mcp::config::read_servers;
+use tramline_mcp_client::config::read_servers;
 
 fn servers(json: &str) -> Vec<ServerConfig> {
     read_servers(&Value::from_json(json).unwrap(), "").unwrap()

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-use tramline_unruly::processes::{self, MARK, wait_until, wait_until_gone};
-use tramline_unruly::program;
+use tramline_test_server::processes::{self, MARK, wait_until, wait_until_gone};
+use tramline_test_server::program;
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(30);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tramline_unruly::program;
+use tramline_test_server::program;
 
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 

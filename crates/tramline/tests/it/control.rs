@@ -32,7 +32,7 @@ pub(super) enum TestTransport {
 impl ControlProject {
     pub(super) fn new(over: TestTransport) -> Self {
         let place = Tramline::new();
-        let unruly = tramline_unruly::program::test_server().unwrap();
+        let unruly = tramline_test_server::program::test_server().unwrap();
         let servers = json!({"mcpServers": {"u": {"command": unruly}}});
         std::fs::write(place.data.path().join("mcp.json"), servers.to_string()).unwrap();
         Self {

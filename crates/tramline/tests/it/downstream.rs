@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use tramline_unruly::processes::wait_until;
+use tramline_test_server::processes::wait_until;
 
 /// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(60);

@@ -105,7 +105,7 @@ impl GoldenCopy {
             }
         }
         make_private(&dir.path().join("data/settings.key"));
-        let unruly = tramline_unruly::program::test_server().unwrap();
+        let unruly = tramline_test_server::program::test_server().unwrap();
         let beside = unruly.parent().unwrap().display().to_string();
         let path = format!("{beside}:{}", std::env::var("PATH").unwrap_or_default());
         Self { dir, path }

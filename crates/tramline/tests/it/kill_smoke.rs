@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
-use tramline_unruly::program;
-use tramline_unruly::soak::{SoakSettings, power, run, storm};
+use tramline_test_server::program;
+use tramline_test_server::soak::{SoakSettings, power, run, storm};
 
 fn settings(dir: &TempDir, kills: u64) -> SoakSettings {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

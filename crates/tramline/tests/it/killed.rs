@@ -4,7 +4,7 @@
 use crate::children::{SOON, UnrulyProject, call, with};
 use crate::test_servers::StdioClient;
 use serde_json::{Value, json};
-use tramline_unruly::processes::{wait_until, wait_until_gone};
+use tramline_test_server::processes::{wait_until, wait_until_gone};
 
 /// Longer than any test lasts.
 const FOR_EVER_MS: u64 = 600_000;

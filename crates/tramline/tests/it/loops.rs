@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use tramline::api::{LoopStatus, OnFailure};
 use tramline::{Config, LoopRequest, Tool, Tramline};
-use tramline_unruly::processes::wait_until;
+use tramline_test_server::processes::wait_until;
 
 mod host;
 mod model_failures;
@@ -28,7 +28,7 @@ fn told(done: &CommandResult) -> Value {
 /// The binary with one of our servers behind it.
 fn place() -> (Binary, String) {
     let place = Binary::new();
-    let unruly = tramline_unruly::program::test_server().unwrap();
+    let unruly = tramline_test_server::program::test_server().unwrap();
     let file = place.data.path().join("mcp.json");
     let servers = json!({"mcpServers": {"u": {"command": unruly}}});
     std::fs::write(&file, servers.to_string()).unwrap();

@@ -25,6 +25,7 @@ mod kill_smoke;
 mod killed;
 mod library;
 mod loops;
+mod lost_answers;
 mod markdown;
 mod matrix;
 mod processes;

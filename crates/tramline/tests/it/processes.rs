@@ -5,7 +5,7 @@ use crate::children::{CommandOutcome, RunningCommand, SOON, UnrulyProject, call,
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
-use tramline_unruly::processes::wait_until_gone;
+use tramline_test_server::processes::wait_until_gone;
 
 /// How long an abort from another process may take until the driver has ended, on a busy machine.
 const PROMPT: Duration = Duration::from_secs(10);

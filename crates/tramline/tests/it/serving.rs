@@ -147,7 +147,7 @@ impl Drop for ServeProcess {
 
 /// A document with these tools, each of which calls `tool` of the server `u`.
 fn document(tools: &[&str], tool: &str) -> String {
-    let unruly = tramline_unruly::program::test_server().unwrap();
+    let unruly = tramline_test_server::program::test_server().unwrap();
     let mut text = format!(
         "version: '1.0'\nserver: {{ name: s, version: '1' }}\n\
          mcpServers: {{ u: {{ command: {unruly:?} }} }}\ntools:\n"

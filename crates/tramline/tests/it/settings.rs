@@ -390,7 +390,7 @@ fn what_a_server_says_of_its_tools_holds_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("mcp.json");
     let config = config.to_str().unwrap();
-    let unruly = tramline_unruly::program::test_server().unwrap();
+    let unruly = tramline_test_server::program::test_server().unwrap();
     let servers = json!({"mcpServers": {
         "u": {"command": unruly, "env": {"UNRULY_SAYS": "it is ${settings.API_TOKEN}"}},
     }});
@@ -425,7 +425,7 @@ fn what_was_kept_of_tools_is_cleaned_when_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("mcp.json");
     let config = config.to_str().unwrap();
-    let unruly = tramline_unruly::program::test_server().unwrap();
+    let unruly = tramline_test_server::program::test_server().unwrap();
     let servers = json!({"mcpServers": {"u": {"command": unruly, "env": {"UNRULY_SAYS": SECRET}}}});
     fs::write(config, servers.to_string()).unwrap();
     // Stored before it is known to be a secret.

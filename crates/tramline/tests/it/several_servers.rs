@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
-use tramline_unruly::processes::wait_until;
+use tramline_test_server::processes::wait_until;
 
 /// Longer than anything here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ impl SharedDirectory {
     fn new() -> Self {
         let desk = ControlProject::new(TestTransport::Stdio);
         let log = desk.file("calls.log");
-        let unruly = tramline_unruly::program::test_server().unwrap();
+        let unruly = tramline_test_server::program::test_server().unwrap();
         let servers = json!({"mcpServers": {"u": {"command": unruly, "env": {"UNRULY_LOG": log}}}});
         std::fs::write(desk.file("mcp.json"), servers.to_string()).unwrap();
         Self { desk, log }

@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use tramline_unruly::processes::{self, MARK, Signal, marked, send, wait_until, wait_until_gone};
-use tramline_unruly::program;
+use tramline_test_server::processes::{
+    self, MARK, Signal, marked, send, wait_until, wait_until_gone,
+};
+use tramline_test_server::program;
 
 /// The longest time an end may take.
 const END_MAX: Duration = Duration::from_secs(5);

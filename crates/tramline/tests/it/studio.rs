@@ -112,7 +112,7 @@ tools:
       - {{ id: echo, type: mcp, server: u, tool: echo, args: {{ say: 'Bearer ${{settings.API_TOKEN}}' }}, next: out }}
       - {{ id: out, type: exit }}
 ",
-        tramline_unruly::program::test_server().unwrap().display()
+        tramline_test_server::program::test_server().unwrap().display()
     );
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use tramline_unruly::program;
+use tramline_test_server::program;
 
 mod eras;
 mod metrics;

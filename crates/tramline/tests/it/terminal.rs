@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tramline_unruly::program;
+use tramline_test_server::program;
 
 /// Renames the window, rings, clears the screen, moves up a line, colours with C1, reverses the
 /// text direction, and imitates a line of ours.

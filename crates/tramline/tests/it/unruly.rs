@@ -3,7 +3,7 @@
 
 use crate::children::{CommandOutcome, SOON, UnrulyProject, call, with};
 use serde_json::{Value, json};
-use tramline_unruly::processes::{kill_marked, marked, wait_until, wait_until_gone};
+use tramline_test_server::processes::{kill_marked, marked, wait_until, wait_until_gone};
 
 /// A graph of one call.
 fn one(tool: &str, args: Value, more: Value) -> UnrulyProject {

@@ -23,7 +23,7 @@ use tramline_core::formats::sop_markdown;
 use tramline_core::ids::RunId;
 use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline_engine::{Engine, EngineOptions, SopStart, ToolRouter};
-use tramline_mcp::server::{Server, ServerDescription, Toolset};
+use tramline_mcp_server::{Server, ServerDescription, Toolset};
 use tramline_store::Sqlite;
 
 mod no_tools;

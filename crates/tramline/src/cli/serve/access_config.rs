@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::protected_paths;
 use crate::trust::StartGate;
 use std::path::PathBuf;
-use tramline_mcp::server::Toolset;
+use tramline_mcp_server::Toolset;
 
 /// The reason given for a server that an edit adds.
 const HELD_BACK_REASON: &str = "was added or changed by an edit and is not started; to apply it, \

@@ -7,7 +7,7 @@ use crate::config::read_tokens;
 use std::ffi::OsString;
 use std::path::Path;
 use tramline_engine::Settings;
-use tramline_mcp::server::HttpOptions;
+use tramline_mcp_server::HttpOptions;
 
 /// Where to serve over HTTP, and who may call. A local studio requires its key even on this
 /// machine.

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_engine::WorkflowMap;
-use tramline_mcp::server::{Server, ServerDescription};
+use tramline_mcp_server::{Server, ServerDescription};
 
 /// How often files are checked. A changed file is read once two checks agree, so that it is not
 /// read while being written.

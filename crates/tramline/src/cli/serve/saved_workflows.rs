@@ -8,7 +8,7 @@ use std::time::Duration;
 use tramline_core::graph::Graph;
 use tramline_core::{Str, Value};
 use tramline_engine::{Engine, Fault};
-use tramline_mcp::server::Server;
+use tramline_mcp_server::Server;
 
 /// How often to check for workflows that other processes saved: short enough that a person who just
 /// saved one does not notice.

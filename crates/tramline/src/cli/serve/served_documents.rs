@@ -12,7 +12,7 @@ use tramline_core::formats::KnownServers;
 use tramline_core::formats::yaml_graph::GraphDocument;
 use tramline_core::graph::Graph;
 use tramline_engine::seams::Callable;
-use tramline_mcp::server::ServerDescription;
+use tramline_mcp_server::ServerDescription;
 
 /// Valid documents.
 pub(super) struct ServedDocuments(Vec<ServedDocument>);

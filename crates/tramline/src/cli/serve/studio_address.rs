@@ -4,7 +4,7 @@
 use super::super::{CliError, output};
 use super::{StudioAddress, StudioLaunch};
 use std::sync::Arc;
-use tramline_mcp::server::HttpOptions;
+use tramline_mcp_server::HttpOptions;
 use tramline_web::{FurtherAddress, StudioAccess};
 
 /// The next step where `serve` prints no code.

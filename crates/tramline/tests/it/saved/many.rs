@@ -79,7 +79,7 @@ fn keep(tramline: &Tramline, servers: &serde_json::Map<String, serde_json::Value
     use tramline::engine::seams::Store as _;
     let store = tramline::store::Sqlite::open(&tramline.data_dir()).unwrap();
     let config = json!({"mcpServers": servers});
-    let read = tramline::mcp::config::read(&config.into()).unwrap();
+    let read = tramline::mcp_client::config::read(&config.into()).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for server in read {
         let tools: Vec<_> = (0..TOOLS).map(|n| described(&server.name, n)).collect();

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Stdio;
-use tramline_unruly::program;
+use tramline_test_server::program;
 
 const VERSION: &str = "2026-07-28";
 

@@ -7,7 +7,7 @@ use crate::support::Tramline;
 use crate::test_servers::StdioClient;
 use serde_json::{Value, json};
 use std::process::Stdio;
-use tramline_unruly::program;
+use tramline_test_server::program;
 
 /// `tramline serve` with the planner loop, a server and this model, sending to a receiver.
 fn talk(home: &Tramline, to: &Otlp, model: &StubModel, more: &[&str]) -> StdioClient {

@@ -6,7 +6,7 @@ use crate::support::Tramline;
 use crate::test_servers::StdioClient;
 use serde_json::{Value, json};
 use std::process::Stdio;
-use tramline_unruly::program;
+use tramline_test_server::program;
 
 const SOP: &str = "---
 enforce_tools: true

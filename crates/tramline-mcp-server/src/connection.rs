@@ -1,0 +1,286 @@
+//! One client's connection: lists tools and dispatches each call to its front end.
+
+#![expect(
+    deprecated,
+    reason = "the newest revision drops logging; clients of the older ones use it"
+)]
+
+use super::catalog::CatalogEntry;
+use super::client_log::LogLevel;
+use super::tool::CallContext;
+use super::tools::{Toolset, graphs, sop};
+use super::{SharedState, audit_log, request_state, tasks, tool};
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, GetPromptRequestMethod, GetPromptRequestParams,
+    GetPromptResponse, GetTaskParams, GetTaskResult, JsonObject, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use std::sync::Arc;
+
+/// One client's connection. Its only state is the log level.
+pub(super) struct ClientConnection {
+    shared: Arc<SharedState>,
+    level: LogLevel,
+}
+
+impl ClientConnection {
+    pub(super) fn new(shared: Arc<SharedState>) -> Self {
+        let level = LogLevel::default();
+        Self { shared, level }
+    }
+
+    /// The context and the arguments of a call to one of our tools.
+    async fn call_context(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(CallContext, Option<JsonObject>), ErrorData> {
+        let brought = match &request.request_state {
+            None => None,
+            Some(sealed) => {
+                let store = self.shared.engine.store();
+                let opened =
+                    request_state::unseal_request(store, &request.name, sealed, &context).await;
+                let state = match opened {
+                    Ok(state) => state,
+                    Err(error) => {
+                        self.record_rejected(&request, &context, &error).await?;
+                        return Err(error);
+                    }
+                };
+                Some((state, request.input_responses.unwrap_or_default()))
+            }
+        };
+        let means = CallContext {
+            engine: self.shared.engine.clone(),
+            shared: Arc::clone(&self.shared),
+            log: self.level.for_request(&context.meta),
+            client_answers: brought,
+            request: context,
+        };
+        Ok((means, request.arguments))
+    }
+
+    /// Records a call with an invalid `requestState`.
+    async fn record_rejected(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        error: &ErrorData,
+    ) -> Result<(), ErrorData> {
+        let arguments = tool::to_value(request.arguments.clone());
+        let call = (request.name.as_ref(), context);
+        let engine = &self.shared.engine;
+        let recorded = audit_log::record_rejected_call(engine, call, &arguments, error).await;
+        recorded.map_err(|fault| ErrorData::internal_error(fault.to_string(), None))
+    }
+
+    /// Dispatches a call to its front end.
+    async fn dispatch(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let offer = self.shared.catalog();
+        let reply = match offer.find(&request.name) {
+            Ok(CatalogEntry::Graph(served)) => {
+                let log = self.level.for_request(&context.meta);
+                // Boxed, here and below: rmcp moves these large futures several times.
+                let call = graphs::call(&self.shared, served, request, context, log);
+                let reply = Box::pin(call).await;
+                self.shared.update_annotations();
+                return reply;
+            }
+            Ok(CatalogEntry::Builtin(own)) => {
+                let (means, arguments) = Box::pin(self.call_context(request, context)).await?;
+                own.check_and_audit(means, arguments).await
+            }
+            Err(near) => {
+                if let Some(gated) = self.shared.gated_tool(&request.name) {
+                    let request_name = request.name.to_string();
+                    let (means, arguments) = Box::pin(self.call_context(request, context)).await?;
+                    let shown = tool::to_value(arguments.clone());
+                    let noting = audit_log::audited_call(&means, &request_name, &shown);
+                    let call = gated.call(means, arguments);
+                    return Ok(Box::pin(noting.run(call)).await);
+                }
+                let near =
+                    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let message = format!("unknown tool `{}`{near}", request.name);
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
+        Ok(reply)
+    }
+}
+
+impl ServerHandler for ClientConnection {
+    fn get_info(&self) -> ServerConfig {
+        let has = |set: Toolset| self.shared.toolsets.contains(&set);
+        let takes_intents = has(Toolset::Control) || has(Toolset::Loop);
+        let sops = has(Toolset::Sop).then(|| sop::instructions(self.shared.sop_state.pinned()));
+        let about = &self.shared.catalog().server;
+        about.to_info(sops, takes_intents)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.shared
+            .subscribers
+            .add_session(context.peer, self.level.clone());
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.level.set(request.level);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, subscriber: SubscriptionContext) -> Result<(), ErrorData> {
+        self.shared.subscribers.notify_subscriber(&subscriber).await;
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.shared.list_tools()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tools = self.shared.engine.tools();
+        let shown = self.shared.catalog().describe(name, tools.as_ref());
+        let shown =
+            shown.map(|tool| sop::describe_load_graph(tool, self.shared.sop_state.pinned()));
+        shown.or_else(|| Some(self.shared.gated_tool(name)?.describe()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        request_state::note_arguments(&mut context, request.arguments.as_ref());
+        if !sop::names_session(&context) {
+            return self.dispatch(request, context).await;
+        }
+        match Box::pin(sop::session_of_request(&self.shared, &context)).await {
+            Ok(None) => self.dispatch(request, context).await,
+            Ok(Some(id)) => {
+                let answer = Box::pin(self.dispatch(request, context));
+                tramline_engine::in_sop_session(id, answer).await
+            }
+            Err(fault) => Ok(sop::session_fault_reply(&fault).into()),
+        }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Box::pin(tasks::get(&self.shared, &request.task_id, &context)).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let responses = &request.input_responses;
+        Box::pin(tasks::update(
+            &self.shared,
+            &request.task_id,
+            responses,
+            &context,
+        ))
+        .await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Box::pin(tasks::cancel(&self.shared, &request.task_id, &context)).await
+    }
+
+    // Undeclared capabilities are rejected here: the library would answer with empty lists.
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        match self.shared.toolsets.contains(&Toolset::Sop) {
+            true => Ok(sop::list_prompts(&self.shared)),
+            false => Err(ErrorData::method_not_found::<ListPromptsRequestMethod>()),
+        }
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        match self.shared.toolsets.contains(&Toolset::Sop) {
+            true => Ok(sop::get_prompt(&self.shared, &request.name)?.into()),
+            false => Err(ErrorData::method_not_found::<GetPromptRequestMethod>()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        match self.shared.toolsets.contains(&Toolset::Sop) {
+            true => Ok(sop::list_resources(&self.shared)),
+            false => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
+        }
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        match self.shared.toolsets.contains(&Toolset::Sop) {
+            true => Ok(sop::read_resource(&self.shared, &request.uri)?.into()),
+            false => Err(ErrorData::method_not_found::<ReadResourceRequestMethod>()),
+        }
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<
+            ListResourceTemplatesRequestMethod,
+        >())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+}

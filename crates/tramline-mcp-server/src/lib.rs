@@ -1,0 +1,254 @@
+//! Tramline as an MCP server: graphs and toolsets for any client, over stdio and HTTP.
+
+use crate::tools::{control, sop};
+use catalog::ToolCatalog;
+use connection::ClientConnection;
+use rmcp::ServiceExt;
+use rmcp::model::Tool;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use subscribers::Subscribers;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tramline_core::Value;
+use tramline_core::graph::Graph;
+use tramline_engine::{Engine, Fault};
+
+mod audit_log;
+mod caller;
+mod catalog;
+mod client_log;
+mod connection;
+mod elicitation;
+mod error_codes;
+mod http;
+mod options;
+mod progress;
+mod reply;
+mod request_state;
+mod run_wait;
+mod server_info;
+mod subscribers;
+mod tasks;
+mod tool;
+mod tools;
+mod trace_context;
+
+pub use catalog::NameTaken;
+pub use http::{ExtraRoutes, HttpFault, HttpLimits, HttpOptions, NamedToken};
+pub use options::ServerOptions;
+pub use server_info::ServerDescription;
+pub use tools::sop::{PinOptions, PinnedProcedure};
+pub use tools::{Toolset, UnknownToolset};
+
+/// The MCP server. Clones share everything; no state belongs to a connection.
+#[derive(Clone)]
+pub struct Server(Arc<SharedState>);
+
+/// Graphs that are checked and ready to be served: their names are free.
+pub struct PreparedCatalog(Arc<ToolCatalog>);
+
+struct SharedState {
+    engine: Engine,
+    toolsets: Vec<Toolset>,
+    catalog: RwLock<Arc<ToolCatalog>>,
+    /// The tool list that clients were last notified of.
+    announced_tools: Mutex<Vec<Tool>>,
+    subscribers: Subscribers,
+    options: ServerOptions,
+    /// Counts workflows saved by agents.
+    saves: watch::Sender<u64>,
+    /// Rate limit and state of the control toolset.
+    control_state: control::ControlState,
+    /// State of the SOP toolset outside journals.
+    sop_state: sop::SopState,
+}
+
+impl SharedState {
+    fn catalog(&self) -> Arc<ToolCatalog> {
+        let offer = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&offer)
+    }
+
+    /// The tools as `tools/list` shows them, with the annotations known so far.
+    fn list_tools(&self) -> Vec<Tool> {
+        let listed = self
+            .catalog()
+            .list(self.engine.tools().as_ref())
+            .into_iter();
+        let mut listed: Vec<Tool> = listed
+            .map(|tool| sop::describe_load_graph(tool, self.sop_state.pinned()))
+            .collect();
+        listed.extend(
+            self.sop_state
+                .gated_tools()
+                .iter()
+                .map(sop::GatedTool::describe),
+        );
+        listed
+    }
+
+    /// The downstream tool that is served under this name.
+    fn gated_tool(&self, name: &str) -> Option<sop::GatedTool> {
+        self.sop_state
+            .gated_tools()
+            .into_iter()
+            .find(|gated| gated.name == name)
+    }
+
+    /// Notifies clients if the tool list has changed.
+    fn announce_changes(&self) {
+        let listed = self.list_tools();
+        let mut told = self
+            .announced_tools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if *told != listed {
+            *told = listed;
+            self.subscribers.notify_tools_changed();
+        }
+    }
+
+    /// Signals that a workflow was saved, so that servers of saved workflows reload.
+    fn library_changed(&self) {
+        self.saves.send_modify(|count| *count += 1);
+    }
+
+    /// Updates annotations after a call: its servers are running now and may have listed their tools.
+    fn update_annotations(&self) {
+        let told = self
+            .announced_tools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let silent = told.iter().any(|tool| tool.annotations.is_none());
+        drop(told);
+        if silent {
+            self.announce_changes();
+        }
+    }
+}
+
+impl Server {
+    /// Creates a server with these toolsets; each graph is a tool, with its origin for later lookup.
+    pub fn new(
+        engine: Engine,
+        about: ServerDescription,
+        toolsets: &[Toolset],
+        graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
+    ) -> Result<Self, NameTaken> {
+        Self::with_options(engine, about, toolsets, graphs, ServerOptions::default())
+    }
+
+    /// Creates a server with options for runs started by agents.
+    pub fn with_options(
+        engine: Engine,
+        about: ServerDescription,
+        toolsets: &[Toolset],
+        graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
+        conduct: ServerOptions,
+    ) -> Result<Self, NameTaken> {
+        let offer = ToolCatalog::new(about, toolsets, graphs)?;
+        let told = offer.list(engine.tools().as_ref()).into_iter();
+        let told = told
+            .map(|tool| sop::describe_load_graph(tool, None))
+            .collect();
+        let desk = control::ControlState::new(conduct.commands_per_minute, engine.clone());
+        Ok(Self(Arc::new(SharedState {
+            engine,
+            toolsets: toolsets.to_vec(),
+            catalog: RwLock::new(Arc::new(offer)),
+            announced_tools: Mutex::new(told),
+            subscribers: Subscribers::default(),
+            options: conduct,
+            saves: watch::Sender::new(0),
+            control_state: desk,
+            sop_state: sop::SopState::default(),
+        })))
+    }
+
+    /// Pins procedures: only these can be loaded, the downstream tools that they name are served through the
+    /// gate, and everything agents start here passes the gate. Returns warnings for the operator.
+    pub async fn pin_procedures(
+        &self,
+        procedures: Vec<PinnedProcedure>,
+        terms: PinOptions,
+    ) -> Result<Vec<String>, String> {
+        let told = self.0.pin(procedures, terms).await?;
+        self.0.announce_changes();
+        Ok(told)
+    }
+
+    /// Reads a procedure to be pinned, from the allowed roots or an https address. Returns its warnings too.
+    pub async fn read_procedure(
+        &self,
+        place: &str,
+    ) -> Result<(PinnedProcedure, Vec<String>), String> {
+        sop::read_procedure(&self.0.engine, place).await
+    }
+
+    /// Prepares to serve these graphs instead; nothing changes before [`Server::offer`].
+    pub fn prepare(
+        &self,
+        about: ServerDescription,
+        graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
+    ) -> Result<PreparedCatalog, NameTaken> {
+        let offer = ToolCatalog::new(about, &self.0.toolsets, graphs)?;
+        Ok(PreparedCatalog(Arc::new(offer)))
+    }
+
+    /// Serves the prepared graphs from now on, all at once. Running calls keep their graphs.
+    pub fn replace_graphs(&self, prepared: PreparedCatalog) {
+        *self
+            .0
+            .catalog
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = prepared.0;
+        self.0.subscribers.clear_warnings();
+        self.0.announce_changes();
+    }
+
+    /// Checks again what is known about the tools that graphs call, and notifies clients of changes.
+    pub fn refresh(&self) {
+        self.0.announce_changes();
+    }
+
+    /// Changes whenever an agent has saved a workflow here.
+    pub fn saves(&self) -> watch::Receiver<u64> {
+        self.0.saves.subscribe()
+    }
+
+    /// Sends a warning to every subscribed client, and to clients that connect before the next change.
+    pub fn warn(&self, message: &str) {
+        self.0.subscribers.warn(message);
+    }
+
+    /// Serves over stdin and stdout until the client disconnects.
+    pub async fn serve_stdio(self) -> Result<(), Fault> {
+        let (input, output) = rmcp::transport::io::stdio_pipes();
+        Box::pin(self.serve_over(input, output)).await
+    }
+
+    /// Serves one client over these streams until it disconnects.
+    pub async fn serve_over(
+        self,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), Fault> {
+        let broken = |error: &dyn std::fmt::Display| {
+            Fault::Rejected(format!("the connection to the client broke: {error}"))
+        };
+        let running = self
+            .connection()
+            .serve((input, output))
+            .await
+            .map_err(|error| broken(&error))?;
+        running
+            .waiting()
+            .await
+            .map(drop)
+            .map_err(|error| broken(&error))
+    }
+
+    fn connection(&self) -> ClientConnection {
+        ClientConnection::new(Arc::clone(&self.0))
+    }
+}

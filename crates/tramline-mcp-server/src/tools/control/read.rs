@@ -1,0 +1,234 @@
+//! Reads the arguments of a command: its workflow, tasks and checkpoint.
+
+use super::super::library::{check_calls, check_known_calls, flaws_value};
+use super::error::{ControlError, ReplyCode};
+use super::status::checkpoint_id;
+use super::wait::ControlReply;
+use crate::error_codes;
+use crate::tool::CallContext;
+use tramline_core::flaw::{Flaw, FlawCode, Severity};
+use tramline_core::formats::yaml_graph::{CallSite, GraphDocument};
+use tramline_core::formats::{
+    self, Format, KnownServers, MistypedFields, ReadOptions, call_sites, json_dag,
+};
+use tramline_core::graph::Graph;
+use tramline_core::ids::{Checkpoint, InvalidId, RunId};
+use tramline_core::run::Run;
+use tramline_core::workflow::{Action, Template};
+use tramline_core::{Str, Value};
+use tramline_engine::LoadedRun;
+
+/// Maximum size of a document, in bytes. Larger ones are rejected before parsing.
+const DOCUMENT_BYTES_MAX: usize = 4 << 20;
+
+/// Name of a DAG without a name.
+const DEFAULT_NAME: &str = "dag";
+
+/// How the documents of commands are read. They run at once, so a misspelled field is an error.
+const OPTIONS: ReadOptions<'static> = ReadOptions {
+    format: Some(Format::Dag),
+    name: DEFAULT_NAME,
+    known_servers: KnownServers::Any,
+    mistyped_fields: MistypedFields::Reject,
+    folder: "",
+};
+
+/// The text of an argument.
+pub(super) fn text<'a>(arguments: &'a Value, key: &str) -> Option<&'a str> {
+    arguments.get(key).and_then(Value::as_str)
+}
+
+/// The workflow that a command names.
+pub(super) fn workflow_id(arguments: &Value) -> Result<RunId, ControlError> {
+    let id = text(arguments, "workflow_id").unwrap_or_default();
+    id.parse()
+        .map_err(|bad: InvalidId| match error_codes::is_foreign_id(id) {
+            true => ControlError::new(ReplyCode::NotFound, error_codes::run_not_found(id))
+                .with("workflow_id", id),
+            false => ControlError::invalid_params(bad.to_string()),
+        })
+}
+
+/// The checkpoint that a command names, which must be one of its workflow.
+pub(super) fn checkpoint(arguments: &Value, run: &Run) -> Result<Option<Checkpoint>, ControlError> {
+    let Some(id) = text(arguments, "checkpoint_id") else {
+        return Ok(None);
+    };
+    let point: Checkpoint = id.parse().map_err(|bad: InvalidId| {
+        ControlError::invalid_params(bad.to_string()).with_run_state(run)
+    })?;
+    if point.run != run.id {
+        let message = format!(
+            "{point} is not a checkpoint of {}{}",
+            run.id,
+            waiting_suffix(run)
+        );
+        return Err(ControlError::invalid_params(message).with_run_state(run));
+    }
+    Ok(Some(point))
+}
+
+/// Where a run waits, as the end of an error message.
+pub(super) fn waiting_suffix(run: &Run) -> String {
+    let points: Vec<_> = run
+        .pauses
+        .keys()
+        .map(|seq| checkpoint_id(run, *seq))
+        .collect();
+    match points.as_slice() {
+        [] => "; it is not waiting".to_owned(),
+        points => format!("; it waits at {}", points.join(", ")),
+    }
+}
+
+/// Loads the workflow of a command, if this caller may see it.
+pub(super) async fn load_workflow(
+    means: &CallContext,
+    arguments: &Value,
+) -> Result<LoadedRun, ControlError> {
+    let id = workflow_id(arguments)?;
+    let session = text(arguments, "session_id");
+    Ok(means.caller().load_run(&means.engine, &id, session).await?)
+}
+
+/// Reads the DAG of a command and checks it, including its tools.
+pub(super) async fn read_dag(
+    means: &CallContext,
+    given: &Value,
+) -> Result<GraphDocument, ControlError> {
+    let read = match given {
+        Value::String(written) if written.len() > DOCUMENT_BYTES_MAX => {
+            let message = format!("the workflow exceeds the limit of {DOCUMENT_BYTES_MAX} bytes");
+            return Err(ControlError::invalid_params(message));
+        }
+        Value::String(written) => {
+            formats::read(written.as_bytes(), OPTIONS).map(|read| read.document)
+        }
+        other => json_dag::read_value(other, OPTIONS),
+    };
+    let document = match read {
+        Ok(document) => document,
+        Err(flaws) => return Err(invalid_document(means, given, flaws).await),
+    };
+    if document
+        .servers
+        .as_object()
+        .is_some_and(|map| !map.is_empty())
+    {
+        let message = "a workflow may not define servers; the operator configures them";
+        return Err(ControlError::invalid_params(message));
+    }
+    check_tools(means, &document).await?;
+    Ok(document)
+}
+
+/// Reads the tasks that a command adds to a graph and checks them, including their tools.
+pub(super) async fn read_tasks(
+    means: &CallContext,
+    given: &Value,
+    graph: &Graph,
+) -> Result<json_dag::DagExtension, ControlError> {
+    let growth = match json_dag::read_patch(given, graph, OPTIONS) {
+        Ok(growth) => growth,
+        Err(flaws) => return Err(invalid_document(means, given, flaws).await),
+    };
+    check_tools(means, &growth.document).await?;
+    Ok(growth)
+}
+
+/// The error for a document that cannot be read: its flaws, and those of its calls.
+async fn invalid_document(
+    means: &CallContext,
+    given: &Value,
+    mut flaws: Vec<Flaw>,
+) -> ControlError {
+    let calls = match given {
+        Value::String(written) => call_sites::find_call_sites(written.as_bytes()),
+        other => call_sites::find_call_sites_in_value(other),
+    };
+    flaws.extend(check_known_calls(means, &calls, Vec::new()).await);
+    flaws.sort_by_key(|flaw| (flaw.span.line, flaw.span.column));
+    flaws.dedup();
+    ControlError::from_flaws(&flaws)
+}
+
+/// Rejects calls to tools that do not exist or that lack a required argument. Servers are asked only about
+/// tools that are not known yet.
+async fn check_tools(means: &CallContext, document: &GraphDocument) -> Result<(), ControlError> {
+    let known = |call: &CallSite| means.engine.tools().known(&call.name).is_some();
+    let mut flaws = Vec::new();
+    if !document.calls.iter().all(known) {
+        let fatal = |flaw: &Flaw| flaw.code.severity() == Severity::Error;
+        let found = check_calls(means, document).await;
+        flaws.extend(found.into_iter().filter(fatal));
+    }
+    flaws.extend(missing_arguments(means, document));
+    if flaws.is_empty() {
+        Ok(())
+    } else {
+        Err(ControlError::from_flaws(&flaws))
+    }
+}
+
+/// Required arguments that calls do not have, by the schemas of their tools. Arguments that are computed as a
+/// whole are only known when the call is made.
+fn missing_arguments(means: &CallContext, document: &GraphDocument) -> Vec<Flaw> {
+    let nodes = document.workflows.iter().flat_map(|graph| {
+        let nodes = graph.workflow.nodes.iter();
+        nodes.filter_map(|node| match &node.action {
+            Action::Call { arguments, .. } => Some((&node.id, arguments)),
+            _ => None,
+        })
+    });
+    let nodes: Vec<_> = nodes.collect();
+    // The calls of added tasks come after those of the graph.
+    let older = nodes.len().saturating_sub(document.calls.len());
+    let calls = nodes.into_iter().skip(older).zip(&document.calls);
+    let mut flaws = Vec::new();
+    for ((id, arguments), call) in calls {
+        let Some(tool) = means.engine.tools().known(&call.name) else {
+            continue;
+        };
+        let has = |key: &str| match arguments {
+            Template::Literal(given) => given.get(key).is_some(),
+            Template::Object(fields) => fields.iter().any(|(name, _)| name == key),
+            Template::Expr(_) | Template::Array(_) => true,
+        };
+        let required = tool.input_schema.get("required").and_then(Value::as_array);
+        let required = required.unwrap_or_default().iter();
+        let missing = required.filter_map(Value::as_str).filter(|key| !has(key));
+        flaws.extend(missing.map(|key| Flaw {
+            code: FlawCode::MissingField,
+            span: call.tool.clone(),
+            message: format!(
+                "task `{id}` lacks the argument `{key}` that {} requires",
+                call.name
+            ),
+            suggestion: Some(format!("add `{key}` to its arguments")),
+        }));
+    }
+    flaws
+}
+
+/// Adds the warnings about a document to the reply of a command: parts of it have no effect.
+pub(super) fn add_warnings(
+    came: Result<ControlReply, ControlError>,
+    warnings: &[Flaw],
+) -> Result<ControlReply, ControlError> {
+    if warnings.is_empty() {
+        return came;
+    }
+    match came {
+        Ok(ControlReply::Status(mut told)) => {
+            told.insert("warnings", flaws_value(warnings));
+            Ok(ControlReply::Status(told))
+        }
+        Ok(question @ ControlReply::Question(_)) => Ok(question),
+        Err(wrong) => Err(wrong.with("warnings", flaws_value(warnings))),
+    }
+}
+
+/// The given value, or an empty object.
+pub(super) fn object_or_empty(given: Option<&Value>) -> Value {
+    given.cloned().unwrap_or_else(|| Value::object::<Str>([]))
+}

@@ -1,0 +1,127 @@
+//! Runs a workflow for a waiting caller, and returns its result in the shape of this toolset.
+
+use super::argument_help;
+use super::{LibraryReplyError, store_error};
+use crate::tool::CallContext;
+use std::sync::Arc;
+use tramline_core::graph::Graph;
+use tramline_core::ids::{RunId, Seq};
+use tramline_core::journal::{Outcome, Pause};
+use tramline_core::workflow::Action;
+use tramline_core::{Map, Value, trace};
+use tramline_engine::{DriveOutcome, Fault, RunHandle, RunStart};
+
+/// Result of a run.
+pub(super) enum RunResult {
+    /// Its result.
+    Result(Value),
+    /// It waits for answers, described here.
+    Paused(Value),
+}
+
+/// Runs a workflow until it ends or pauses.
+pub(super) async fn run(
+    means: &CallContext,
+    mut start: RunStart,
+) -> Result<(RunId, RunResult), LibraryReplyError> {
+    if start.origin.is_null() {
+        start.origin = means.shared.options.origin.clone();
+    }
+    start.owner = means.caller().name;
+    start.upstream = means.trace_context();
+    let graph = Arc::clone(&start.graph);
+    let input = start.input.clone();
+    let started = means.engine.start(start).await;
+    let handle = started.map_err(|fault| start_error(&graph, &input, &fault))?;
+    let run = handle.run.clone();
+    match wait_for_run(means, handle).await {
+        Ok(DriveOutcome::Finished(Outcome::Completed { result })) => {
+            Ok((run, RunResult::Result(result)))
+        }
+        Ok(DriveOutcome::Finished(outcome)) => Err(run_error(means, &graph, &run, &outcome)),
+        Ok(DriveOutcome::Paused(pauses)) => {
+            let waits = paused_value(means, &run, &pauses).await?;
+            Ok((run, RunResult::Paused(waits)))
+        }
+        Ok(DriveOutcome::Stopped) => Err(LibraryReplyError::new(
+            "execution",
+            "the server is stopping",
+        )),
+        Err(fault) => Err(start_error(&graph, &input, &fault)),
+    }
+}
+
+/// Waits until the run ends; aborts it if the caller cancels.
+async fn wait_for_run(means: &CallContext, handle: RunHandle) -> Result<DriveOutcome, Fault> {
+    let run = handle.run.clone();
+    let ended = handle.wait();
+    tokio::pin!(ended);
+    tokio::select! {
+        ended = &mut ended => ended,
+        () = means.request.ct.cancelled() => {
+            let why = Some("the caller cancelled".to_owned());
+            // If it has just ended by itself, that outcome counts.
+            let _ = means.engine.abort(&run, "caller".into(), why).await;
+            ended.await
+        }
+    }
+}
+
+fn start_error(graph: &Graph, input: &Value, fault: &Fault) -> LibraryReplyError {
+    let is_input = matches!(fault, Fault::InvalidInput { .. });
+    let kind = if is_input { "validation" } else { "execution" };
+    let mut wrong = LibraryReplyError::new(kind, fault.to_string());
+    if let (true, Some(schema)) = (is_input, &graph.workflow.input_schema) {
+        wrong.suggestions = argument_help::suggest_fixes(schema, input);
+    }
+    wrong
+}
+
+fn run_error(
+    means: &CallContext,
+    graph: &Graph,
+    run: &RunId,
+    outcome: &Outcome,
+) -> LibraryReplyError {
+    let how = trace::outcome_value(graph, outcome);
+    let error = how.get("error").cloned().unwrap_or_default();
+    let part = |key: &str| error.get(key).and_then(Value::as_str);
+    let mut wrong = LibraryReplyError::new("execution", part("message").unwrap_or_default());
+    let node = part("node").and_then(|id| graph.find(id));
+    if let Some(at) = node
+        && let Action::Call { tool, .. } = &graph.node(at).action
+    {
+        let known = means.engine.tools().known(tool);
+        if let Some(told) =
+            known.and_then(|known| argument_help::describe_fields(&known.input_schema))
+        {
+            wrong = wrong.suggesting(format!("node `{}` calls {tool}; {told}", graph.node(at).id));
+        }
+        wrong = wrong.suggesting(format!("test {tool} on its own with registry_run"));
+    }
+    if let Some(code) = part("code") {
+        let says = format!("run `tramline explain {code}` for help with {code}");
+        wrong = wrong.suggesting(says);
+    }
+    wrong.details = error;
+    wrong.trace = Some(run.to_string());
+    wrong
+}
+
+async fn paused_value(
+    means: &CallContext,
+    run: &RunId,
+    pauses: &[(Seq, Pause)],
+) -> Result<Value, LibraryReplyError> {
+    let loaded = means.engine.load(run).await;
+    let loaded = loaded.map_err(|fault| store_error(&fault))?;
+    let mut waiting = Vec::new();
+    for (seq, pause) in pauses {
+        waiting.push(means.engine.pause_summary(&loaded.run, *seq, pause).await);
+    }
+    let mut data = Map::new();
+    data.insert("status", "paused".into());
+    data.insert("run_id", run.as_str().into());
+    data.insert("waiting", Value::array(waiting));
+    Ok(data.into())
+}

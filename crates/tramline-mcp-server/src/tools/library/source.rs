@@ -1,0 +1,303 @@
+//! Resolves the workflow argument: the name of a known workflow, a file, or a document.
+
+use super::{ContextRef, LibraryReplyError, caller_key};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tramline_core::failure::FailureKind;
+use tramline_core::flaw::{Flaw, Severity};
+use tramline_core::formats::yaml_graph::{self, BUILTIN, CallSite, GraphDocument, ServerListing};
+use tramline_core::formats::{self, KnownServers, MistypedFields, ReadOptions};
+use tramline_core::graph::Graph;
+use tramline_core::ids::ToolName;
+use tramline_core::text::{display_name, nearest};
+use tramline_core::workflow::WORKFLOW_SERVER;
+use tramline_core::{Map, Str, Value};
+use tramline_engine::library::TEXT_BYTES_MAX;
+
+/// How long servers may take to list their tools.
+const LIST_TOOLS_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long reading a file may take: longer means that the disk hangs.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of names shown for an unknown name.
+const NAMES_SHOWN_MAX: usize = 20;
+
+/// A resolved workflow argument.
+pub(super) enum WorkflowSource {
+    /// A workflow that is known here, with its origin.
+    Known(Arc<Graph>, Value),
+    /// A document.
+    Document(DocumentText),
+}
+
+/// A document as text.
+pub(super) struct DocumentText {
+    pub(super) text: String,
+    /// Default name of a workflow without a name.
+    name: String,
+}
+
+/// Resolves the workflow argument.
+pub(super) async fn resolve(
+    with: ContextRef<'_>,
+    given: &Value,
+) -> Result<WorkflowSource, LibraryReplyError> {
+    if let Some(name) = given.as_str().filter(|text| is_name(text)) {
+        // If the store cannot be read, use the workflows already known; a run would report the fault.
+        let _ = with.engine.library().refresh().await;
+        if let Some(known) = with.engine.workflows().find(name) {
+            return Ok(WorkflowSource::Known(known.graph, known.origin));
+        }
+        if !is_path(name) {
+            return Err(unknown_workflow(with, name));
+        }
+    }
+    read_document(with, given)
+        .await
+        .map(WorkflowSource::Document)
+}
+
+/// Reads the document, given as text or as the path of a file.
+pub(super) async fn read_document(
+    with: ContextRef<'_>,
+    given: &Value,
+) -> Result<DocumentText, LibraryReplyError> {
+    let (text, name) = match given {
+        Value::String(path) if is_name(path) => (read_file(with, path).await?, stem(path)),
+        Value::String(text) => (text.to_string(), "workflow".to_owned()),
+        other => (other.to_json(), "workflow".to_owned()),
+    };
+    if text.len() > TEXT_BYTES_MAX {
+        let message = format!(
+            "the workflow has {} bytes; the limit is {TEXT_BYTES_MAX}",
+            text.len()
+        );
+        let wrong = LibraryReplyError::new("validation", message);
+        return Err(wrong.suggesting("split it into several workflows that call each other"));
+    }
+    Ok(DocumentText { text, name })
+}
+
+/// Whether a text is a name or a path rather than a document.
+fn is_name(text: &str) -> bool {
+    !text.contains(['\n', '{']) && !text.trim_start().starts_with('[')
+}
+
+fn is_path(text: &str) -> bool {
+    const ENDINGS: [&str; 4] = [".yaml", ".yml", ".json", ".md"];
+    text.contains(['/', '\\']) || ENDINGS.iter().any(|ending| text.ends_with(ending))
+}
+
+/// A file's name without its extensions.
+fn stem(path: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    name.split('.').next().unwrap_or(name).to_owned()
+}
+
+/// Reads a file inside the allowed directories. The policy for `read-file` applies here too.
+async fn read_file(with: ContextRef<'_>, path: &str) -> Result<String, LibraryReplyError> {
+    let itself = "pass the document itself as text or object";
+    if let Some(why) = with
+        .engine
+        .own_use_denial(&ToolName::new(BUILTIN, "read-file"))
+    {
+        return Err(LibraryReplyError::new("forbidden", why).suggesting(itself));
+    }
+    let read = with.engine.tools().document(path, READ_TIMEOUT).await;
+    read.map_err(|failure| {
+        let kind = match failure.kind {
+            FailureKind::Forbidden => "validation",
+            _ => "not_found",
+        };
+        LibraryReplyError::new(kind, failure.message.clone())
+            .suggesting(format!("{itself}, or name a file inside the allowed roots"))
+    })
+}
+
+impl DocumentText {
+    /// Reads the document. Documents of agents run at once, so a misspelled field is an error.
+    pub(super) fn read(&self) -> Result<GraphDocument, Vec<Flaw>> {
+        let hint = ReadOptions {
+            name: &self.name,
+            known_servers: KnownServers::Any,
+            mistyped_fields: MistypedFields::Reject,
+            ..ReadOptions::default()
+        };
+        formats::read(self.text.as_bytes(), hint).map(|read| read.document)
+    }
+
+    /// Reads the document and collects all its flaws, including those of its calls if it is invalid.
+    pub(super) async fn check(&self, with: ContextRef<'_>) -> (Option<GraphDocument>, Vec<Flaw>) {
+        match self.read() {
+            Ok(document) => {
+                let mut flaws = document.warnings.clone();
+                let own = document.workflows.iter();
+                let own = own.map(|graph| graph.workflow.name.clone()).collect();
+                flaws.extend(check_known_calls(with, &document.calls, own).await);
+                (Some(document), flaws)
+            }
+            Err(mut flaws) => {
+                let calls = formats::call_sites::find_call_sites(self.text.as_bytes());
+                flaws.extend(check_known_calls(with, &calls, Vec::new()).await);
+                flaws.sort_by_key(|flaw| (flaw.span.line, flaw.span.column));
+                flaws.dedup();
+                (None, flaws)
+            }
+        }
+    }
+
+    /// The document and its warnings, if it has no fatal flaws.
+    pub(super) async fn valid_document(
+        &self,
+        with: ContextRef<'_>,
+    ) -> Result<(GraphDocument, Vec<Flaw>), LibraryReplyError> {
+        match self.check(with).await {
+            (Some(document), flaws) if !has_errors(&flaws) => Ok((document, flaws)),
+            (_, flaws) => Err(invalid_document(&flaws)),
+        }
+    }
+}
+
+fn unknown_workflow(with: ContextRef<'_>, name: &str) -> LibraryReplyError {
+    let names = with.engine.workflows().names();
+    let message = format!("unknown workflow `{}`", display_name(name));
+    let wrong = LibraryReplyError::new("not_found", message);
+    let wrong = match nearest(name, names.iter().map(Str::as_str)) {
+        Some(near) => wrong.suggesting(format!("did you mean `{near}`?")),
+        None if names.is_empty() => wrong.suggesting("no workflows are saved yet: pass a document"),
+        None => {
+            let names: Vec<_> = names
+                .iter()
+                .take(NAMES_SHOWN_MAX)
+                .map(Str::as_str)
+                .collect();
+            wrong.suggesting(format!("known workflows: {}", names.join(", ")))
+        }
+    };
+    wrong.suggesting("workflow_discover finds one by what it does")
+}
+
+/// Flaws in the calls of a document that is about to run: unknown servers and tools. Asks its servers, so that
+/// their annotations are known too.
+pub(crate) async fn check_calls(with: ContextRef<'_>, document: &GraphDocument) -> Vec<Flaw> {
+    let mut servers: Vec<&Str> = document
+        .calls
+        .iter()
+        .map(|call| &call.name.server)
+        .collect();
+    servers.sort();
+    servers.dedup();
+    let tools = with.engine.tools();
+    let asking = servers.into_iter().map(|server| tools.list_server(server));
+    // A server that does not answer in time fails in the run.
+    let _ = tokio::time::timeout(LIST_TOOLS_TIMEOUT, futures_util::future::join_all(asking)).await;
+    let own = document.workflows.iter();
+    let own = own.map(|graph| graph.workflow.name.clone()).collect();
+    check_known_calls(with, &document.calls, own).await
+}
+
+/// Flaws in calls according to the registry; only servers that were never listed are asked.
+pub(crate) async fn check_known_calls(
+    with: ContextRef<'_>,
+    calls: &[CallSite],
+    mut workflows: Vec<Str>,
+) -> Vec<Flaw> {
+    let registry = with.engine.registry();
+    let mut said: BTreeMap<Str, ServerListing> = BTreeMap::new();
+    for call in calls {
+        let server = &call.name.server;
+        if said.contains_key(server) {
+            continue;
+        }
+        if server == WORKFLOW_SERVER {
+            let _ = with.engine.library().refresh().await;
+            workflows.extend(with.engine.workflows().names());
+            said.insert(
+                server.clone(),
+                ServerListing::Tools(std::mem::take(&mut workflows)),
+            );
+            continue;
+        }
+        let asked = tokio::time::timeout(LIST_TOOLS_TIMEOUT, registry.server_tools(server)).await;
+        let listing = match asked {
+            Ok(Ok(Some(Ok(tools)))) => {
+                ServerListing::Tools(tools.iter().map(|tool| tool.name.tool.clone()).collect())
+            }
+            Ok(Ok(None)) => ServerListing::NoServer(registry.servers()),
+            Ok(Ok(Some(Err(_))) | Err(_)) | Err(_) => ServerListing::Unlisted,
+        };
+        said.insert(server.clone(), listing);
+    }
+    yaml_graph::check_calls(calls, |server| {
+        said.get(server).cloned().unwrap_or(ServerListing::Unlisted)
+    })
+}
+
+/// Whether any flaw is an error.
+pub(super) fn has_errors(flaws: &[Flaw]) -> bool {
+    flaws
+        .iter()
+        .any(|flaw| flaw.code.severity() == Severity::Error)
+}
+
+/// Flaws as shown to agents.
+pub(crate) fn flaws_value(flaws: &[Flaw]) -> Value {
+    Value::array(flaws.iter().map(|flaw| {
+        let mut told = Map::new();
+        told.insert("code", flaw.code.as_str().into());
+        let severity = match flaw.code.severity() {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        told.insert("severity", severity.into());
+        told.insert("line", flaw.span.line.into());
+        told.insert("column", flaw.span.column.into());
+        told.insert("path", flaw.span.pointer.as_str().into());
+        told.insert("message", flaw.message.as_str().into());
+        if let Some(suggestion) = &flaw.suggestion {
+            told.insert("suggestion", suggestion.as_str().into());
+        }
+        told.into()
+    }))
+}
+
+/// The error for an invalid document: each flaw with its line and fix.
+pub(super) fn invalid_document(flaws: &[Flaw]) -> LibraryReplyError {
+    /// Maximum number of suggestions; all flaws are in the details.
+    const SUGGESTED_MAX: usize = 10;
+    let count = match flaws.len() {
+        1 => "a flaw".to_owned(),
+        count => format!("{count} flaws"),
+    };
+    let mut wrong = LibraryReplyError::new("validation", format!("the workflow has {count}"));
+    wrong.details = flaws_value(flaws);
+    wrong.suggestions = flaws
+        .iter()
+        .filter_map(|flaw| {
+            let mends = flaw.suggestion.as_ref()?;
+            Some(format!("line {}: {mends}", flaw.span.line))
+        })
+        .take(SUGGESTED_MAX)
+        .collect();
+    wrong
+}
+
+/// The tools that a document calls, by registry name.
+pub(super) fn called_tools(document: &GraphDocument) -> Vec<Str> {
+    let mut names: Vec<Str> = document
+        .calls
+        .iter()
+        .map(|call| call.name.to_string().into())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Links the caller's recent searches to the tools it has now used successfully.
+pub(super) fn record_use(with: ContextRef<'_>, names: &[Str]) {
+    with.engine
+        .registry()
+        .usage()
+        .record_success(&caller_key(with), names);
+}

@@ -1,0 +1,244 @@
+//! The loop toolset: plans tool calls for a message, runs them, and returns the results.
+
+use super::control;
+use crate::elicitation::{self, AfterElicitation};
+use crate::error_codes::ReplyCode;
+use crate::reply;
+use crate::run_wait::AwaitedRun;
+use crate::tool::{CallContext, RUNS_TOOLS, ToolDef};
+use rmcp::model::{CallToolResponse, CallToolResult};
+use tramline_core::ids::{InvalidId, RunId};
+use tramline_core::{Map, Value};
+use tramline_engine::Fault;
+use tramline_engine::loop_runner::{
+    CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, PendingPlan,
+};
+
+/// The tools of this toolset.
+pub(crate) const TOOLS: &[ToolDef] = &[
+    ToolDef {
+        name: "run_loop",
+        title: "Plan and run",
+        description: "Plans tool calls for the last message and runs them. Returns success, status and \
+                      data {context, intermediateResults, plan, semanticMatches, summaryMessage}. \
+                      Without a model, only plans that certainly just read run at once. status \
+                      plan_request: write the plan yourself, or a new one after a failed step, and \
+                      pass it to submit_plan. status paused: a person must answer; then call again \
+                      with runId only.",
+        input_schema: r#"{
+            "type": "object",
+            "properties": {
+                "mode": { "type": "string", "maxLength": 256, "description": "analyst, candidate, hiring, general" },
+                "sessionId": { "type": "string", "maxLength": 256, "description": "Remembers its messages" },
+                "messages": { "type": "array", "items": { "type": "object", "properties": {
+                    "role": { "type": "string" }, "content": { "type": "string" } }, "required": ["content"] } },
+                "context": { "type": "object" },
+                "plannerRecommendations": { "type": "array" },
+                "availableTools": { "type": "array", "description": "server:tool, or server:*" },
+                "plan": { "description": "[{tool, args, id?}] to run unchanged; args may use $OUTPUT[id].path" },
+                "on_error": { "enum": ["continue", "stop", "replan"], "default": "replan" },
+                "strict": { "type": "boolean", "description": "Reject a plan with any problem" },
+                "budget": { "type": "object", "description": "calls, active_ms, bytes, tokens" },
+                "save_as": {
+                    "type": "string", "maxLength": 256,
+                    "description": "Saves the plan as a workflow if it succeeds"
+                },
+                "runId": { "type": "string", "description": "Returns the status of an earlier loop" }
+            },
+            "additionalProperties": false
+        }"#,
+        hints: RUNS_TOOLS,
+        call: |means, arguments| Box::pin(run_loop(means, arguments)),
+    },
+    SUBMIT_PLAN,
+];
+
+/// The tool that receives requested plans. It is part of every toolset that requests plans.
+pub(crate) const SUBMIT_PLAN: ToolDef = ToolDef {
+    name: "submit_plan",
+    title: "Submit a plan",
+    description: "Submits the plan that a reply requested in plan_request, by its handle. The plan runs \
+                  as if passed to that tool, with the same config, budget and session, and the reply \
+                  has that tool's shape. Steps {tool, args, id?} run in sequence, or in the order of \
+                  depends_on if any step has it. Returns all problems of an invalid plan at once; fix \
+                  it and submit it again.",
+    input_schema: r#"{
+        "type": "object",
+        "properties": {
+            "handle": { "type": "string", "maxLength": 64 },
+            "plan": { "type": ["array", "object"], "description": "[{tool, args, id?, depends_on?}]" },
+            "session_id": { "type": "string", "maxLength": 256 }
+        },
+        "required": ["handle", "plan"],
+        "additionalProperties": false
+    }"#,
+    hints: RUNS_TOOLS,
+    call: |means, arguments| Box::pin(submit_plan(means, arguments)),
+};
+
+async fn run_loop(means: CallContext, arguments: Value) -> CallToolResponse {
+    let desk = LoopContext::new(&means, "run_loop");
+    if let Some(response) = desk.resume_with_answer().await {
+        return response;
+    }
+    let response = match arguments.get("runId").and_then(Value::as_str) {
+        Some(id) => match visible_run(&means, id, &arguments).await {
+            Ok(run) => desk.runner.wait_for(&run, &desk.terms).await,
+            Err(fault) => Err(fault),
+        },
+        None => match LoopRequest::read(&arguments) {
+            Ok(request) => desk.runner.run_for(request, &desk.terms).await,
+            Err(wrong) => Err(Fault::Rejected(wrong)),
+        },
+    };
+    desk.reply(response).await
+}
+
+/// Context of a call of this toolset: the loop runner, and the client that may be asked.
+struct LoopContext<'m> {
+    means: &'m CallContext,
+    tool: &'static str,
+    runner: LoopRunner,
+    terms: CallerContext,
+}
+
+impl<'m> LoopContext<'m> {
+    fn new(means: &'m CallContext, tool: &'static str) -> Self {
+        let (runner, terms) = (
+            control::server_loop_runner(means),
+            control::caller_context(means),
+        );
+        Self {
+            means,
+            tool,
+            runner,
+            terms,
+        }
+    }
+
+    /// Resumes a loop with an answer from the client.
+    async fn resume_with_answer(&self) -> Option<CallToolResponse> {
+        let (state, responses) = self.means.client_answers.as_ref()?;
+        let context = &self.means.request;
+        let answered =
+            elicitation::apply_answers(&self.means.shared, state.clone(), responses, context);
+        let (underway, next) = match answered.await {
+            Ok(answered) => answered,
+            Err(fault) => return Some(loop_reply(Err(fault)).into()),
+        };
+        let response = self.runner.wait_for(&underway.run, &self.terms).await;
+        Some(match next {
+            AfterElicitation::Resume => self.reply(response).await,
+            AfterElicitation::Reply(_) => loop_reply(response).into(),
+        })
+    }
+
+    /// The reply to a call. Asks the client what the loop waits for, if the client supports it.
+    async fn reply(&self, mut response: Result<LoopResponse, Fault>) -> CallToolResponse {
+        while let Some(run) = waiting_run(&response) {
+            match self.ask_client(&run).await {
+                Ok(None) => break,
+                Ok(Some(AfterElicitation::Resume)) => {
+                    response = self.runner.wait_for(&run, &self.terms).await;
+                }
+                Ok(Some(AfterElicitation::Reply(reply))) => return *reply,
+                Err(fault) => return reply::fault_reply(&fault, Some(&run)).into(),
+            }
+        }
+        if saved_new_workflow(&response) {
+            self.means.shared.library_changed();
+        }
+        loop_reply(response).into()
+    }
+
+    async fn ask_client(&self, run: &RunId) -> Result<Option<AfterElicitation>, Fault> {
+        let engine = &self.means.engine;
+        let pauses: Vec<_> = engine.load(run).await?.run.pauses.into_iter().collect();
+        let underway = AwaitedRun::load(engine, run).await?;
+        let (shared, context) = (&self.means.shared, &self.means.request);
+        elicitation::ask_client(shared, self.tool, &underway, &pauses, context).await
+    }
+}
+
+/// The run whose answer a loop waits for.
+fn waiting_run(response: &Result<LoopResponse, Fault>) -> Option<RunId> {
+    let response = response.as_ref().ok()?;
+    let waits = response.status == LoopStatus::Paused;
+    response.runs.last().filter(|_| waits)?.parse().ok()
+}
+
+/// Whether a new workflow was saved.
+fn saved_new_workflow(response: &Result<LoopResponse, Fault>) -> bool {
+    let saved = response.as_ref().ok().and_then(|one| one.saved.as_ref());
+    saved.and_then(|saved| saved.get("new")) == Some(&Value::Bool(true))
+}
+
+/// The run that a call names, if this caller may see it.
+async fn visible_run(means: &CallContext, id: &str, arguments: &Value) -> Result<RunId, Fault> {
+    let run = id
+        .parse()
+        .map_err(|bad: InvalidId| Fault::Rejected(bad.to_string()))?;
+    let session = arguments.get("sessionId").and_then(Value::as_str);
+    means
+        .caller()
+        .load_run(&means.engine, &run, session)
+        .await?;
+    Ok(run)
+}
+
+async fn submit_plan(means: CallContext, arguments: Value) -> CallToolResponse {
+    let handle = arguments.get("handle").and_then(Value::as_str);
+    let handle = handle.unwrap_or_default();
+    let plan = arguments.get("plan").cloned().unwrap_or_default();
+    let desk = LoopContext::new(&means, "submit_plan");
+    let brought = match &means.client_answers {
+        Some((state, _)) if desk.runner.is_loop(&state.run).await => {
+            desk.resume_with_answer().await
+        }
+        Some(_) => control::resume_submitted_plan(&means).await,
+        None => None,
+    };
+    if let Some(response) = brought {
+        return response;
+    }
+    match desk.runner.plan_request(handle, &desk.terms).await {
+        Ok(PendingPlan::Loop(_)) => {
+            let response = desk.runner.submit(handle, &plan, &desk.terms).await;
+            if let Err(Fault::Rejected(_)) = &response
+                && let Ok(PendingPlan::Used(run)) =
+                    desk.runner.plan_request(handle, &desk.terms).await
+            {
+                // Another submission came first.
+                return control::used_handle(handle, &run);
+            }
+            desk.reply(response).await
+        }
+        Ok(PendingPlan::Used(run)) => control::used_handle(handle, &run),
+        Ok(PendingPlan::External(about)) => {
+            control::run_submitted_plan(&means, &arguments, &about).await
+        }
+        Err(fault) => control::unknown_handle(&arguments, fault),
+    }
+}
+
+/// The reply of this toolset. Only a plan rejected before anything ran is an error.
+fn loop_reply(response: Result<LoopResponse, Fault>) -> CallToolResult {
+    let response = match response {
+        Ok(response) => response,
+        Err(fault) => return reply::fault_reply(&fault, None),
+    };
+    if response.status == LoopStatus::Refused {
+        let details = response
+            .problems
+            .iter()
+            .map(|one| Value::from(one.as_str()));
+        let message = "the plan is invalid";
+        let mut error = reply::error_object(ReplyCode::InvalidParams, message, Map::new());
+        error.insert("details", Value::array(details));
+        if let Some(handle) = &response.handle {
+            error.insert("handle", handle.as_str().into());
+        }
+        return reply::error_reply(error);
+    }
+    reply::success(&response.to_value())
+}

@@ -1,0 +1,28 @@
+//! The server, used by a real client with each handshake.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "test helpers are tests too"
+)]
+
+mod annotations;
+mod approvals;
+mod audit;
+mod authority;
+mod control;
+mod debugging;
+mod http;
+mod library;
+mod logging;
+mod loops;
+mod sessions;
+mod settings;
+mod slow_clients;
+mod sop;
+mod stateless;
+mod stopping;
+mod support;
+mod tasks;
+mod toolsets;
+mod url_elicitation;

@@ -1,0 +1,199 @@
+//! Calls of an SOP session that a person edited, or that were aborted after they were sent.
+
+use super::super::support::{Client, Era, connect, over, request};
+use super::{call_sop, tools};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tramline_core::Value;
+use tramline_core::authority::{AgentAnswers, AnswerChannel};
+use tramline_core::ids::Checkpoint;
+use tramline_core::journal::Answer;
+use tramline_engine::seams::ToolHints;
+use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_engine::{Approvals, Engine, EngineOptions, Respondent};
+use tramline_mcp_server::{Server, Toolset};
+
+const TILL: &str = "---\nagent: till\nmcp_servers: [{name: till}]\ntools: [pay]\n---\n\
+    ```mermaid\nflowchart TD\n  START --> PAY[Pay] --> END([End])\n```\n## Node Prompts\n### PAY\n```yaml\n\
+    tools: [pay]\nconfirm: true\nonce_per: {pay: args.order}\nargs:\n  pay:\n\
+    \x20   - {rule: args.sum < 100, message: too much}\n```\nPay.\n";
+
+/// A till whose payments wait until they are released, so that they can be in flight.
+struct EditableTill {
+    engine: Engine,
+    server: Server,
+    sent: Arc<Semaphore>,
+    back: Arc<Semaphore>,
+    tools: Arc<FakeTools>,
+}
+
+impl EditableTill {
+    fn new(agents: AgentAnswers) -> Self {
+        let (sent, back) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let gates = (Arc::clone(&sent), Arc::clone(&back));
+        let pay = move |given: Value| {
+            let (left, back) = gates.clone();
+            async move {
+                left.add_permits(1);
+                back.acquire().await.unwrap().forget();
+                Ok(given)
+            }
+        };
+        let schema = r#"{"type": "object", "properties": {"order": {"type": "string"}, "sum": {"type": "number"}}}"#;
+        let free = TILL.replace("confirm: true\nonce_per: {pay: args.order}\n", "");
+        let tools = tools(vec![("till.md", TILL.to_owned()), ("free.md", free)])
+            .tool("till", "pay", ToolHints::default(), pay)
+            .described("till", "pay", "Pays.", schema);
+        let tools = Arc::new(tools);
+        let options = EngineOptions {
+            approvals: Approvals {
+                agents,
+                ..Approvals::default()
+            },
+            ..EngineOptions::default()
+        };
+        let store = Arc::new(MemoryStore::default());
+        let engine = Engine::new(store, Arc::clone(&tools) as _, options);
+        let server = over(
+            engine.clone(),
+            &[Toolset::Sop, Toolset::Control],
+            Vec::new(),
+        );
+        Self {
+            engine,
+            server,
+            sent,
+            back,
+            tools,
+        }
+    }
+
+    fn paid(&self) -> usize {
+        let calls = self.tools.calls();
+        calls.iter().filter(|it| it.tool.tool == "pay").count()
+    }
+
+    async fn answers(&self, asked: &Checkpoint, answer: Answer) -> Result<(), String> {
+        let by = Respondent::new("ann", AnswerChannel::CommandLine);
+        let said = self.engine.answer(asked, answer, by, None).await;
+        said.map_err(|fault| fault.to_string())
+    }
+
+    /// Sends the approved call, and returns when it was sent.
+    async fn send_approved(&self, asked: &Checkpoint) {
+        let handle = self.engine.resume(&asked.run).await.unwrap();
+        tokio::spawn(handle.wait());
+        self.sent.acquire().await.unwrap().forget();
+    }
+}
+
+async fn at_the_till(client: &Client, file: &str) {
+    call_sop(client, "load_graph", json!({"sop_file": file})).await;
+    let there = call_sop(client, "advance", json!({})).await;
+    assert_eq!(there["node"]["id"], "PAY", "{there}");
+}
+
+fn pay(order: &str, sum: i64) -> Json {
+    json!({"tool": "till:pay", "arguments": {"order": order, "sum": sum}})
+}
+
+fn asked(told: &Json) -> Checkpoint {
+    assert_eq!(told["status"], "approval_required", "{told}");
+    told["checkpoint_id"].as_str().unwrap().parse().unwrap()
+}
+
+fn with(order: &str, sum: i64) -> Answer {
+    let arguments = [("order", Value::from(order)), ("sum", sum.into())];
+    Answer::ProceedWith {
+        arguments: Value::object(arguments),
+    }
+}
+
+#[tokio::test]
+async fn edited_arguments_count_at_once_and_the_agent_hears_of_them() {
+    let till = EditableTill::new(AgentAnswers::Relay);
+    let client = connect(&till.server, Era::Modern).await;
+    at_the_till(&client, "till.md").await;
+    let first = asked(&call_sop(&client, "sop_call", pay("1", 5)).await);
+    till.answers(&first, with("2", 6)).await.unwrap();
+    till.send_approved(&first).await;
+    // While it is running, order 2 has had its one payment and order 1 has not.
+    let again = call_sop(&client, "sop_call", pay("2", 7)).await;
+    assert!(again["error"]["message"].as_str().is_some(), "{again}");
+    let other = asked(&call_sop(&client, "sop_call", pay("1", 9)).await);
+    assert_ne!(other.run, first.run);
+    till.back.add_permits(1);
+    // The agent's own call returns the edited result and says so.
+    let told = call_sop(&client, "sop_call", pay("1", 5)).await;
+    assert_eq!(told["result"], json!({"order": "2", "sum": 6}), "{told}");
+    assert_eq!(told["edited_arguments"], json!({"order": "2", "sum": 6}));
+    assert_eq!(told["edited_by"], "ann");
+    assert_eq!(till.paid(), 1);
+}
+
+#[tokio::test]
+async fn an_edit_is_refused_by_a_rule_of_the_procedure_and_by_the_schema() {
+    let till = EditableTill::new(AgentAnswers::Relay);
+    let client = connect(&till.server, Era::Modern).await;
+    at_the_till(&client, "till.md").await;
+    let point = asked(&call_sop(&client, "sop_call", pay("1", 5)).await);
+    let rule = till.answers(&point, with("1", 500)).await.unwrap_err();
+    assert!(rule.contains("too much"), "{rule}");
+    let arguments = Value::object([("order", 1.into()), ("sum", 5.into())]);
+    let kind = till.answers(&point, Answer::ProceedWith { arguments });
+    let kind = kind.await.unwrap_err();
+    assert!(kind.contains("order"), "{kind}");
+    assert_eq!(till.paid(), 0);
+    // Both are in the audit log, and the question is still open.
+    let notes = till.engine.audit_notes(0, Some(&point.run)).await.unwrap();
+    let refused = notes.iter().filter(|it| it["result"] == "refused").count();
+    assert_eq!(refused, 2, "{notes:?}");
+    till.answers(&point, with("1", 50)).await.unwrap();
+}
+
+/// Aborting an approved call after it was sent does not undo it.
+#[tokio::test]
+async fn a_call_that_was_given_up_under_way_is_in_doubt() {
+    let till = EditableTill::new(AgentAnswers::Relay);
+    let client = connect(&till.server, Era::Modern).await;
+    at_the_till(&client, "till.md").await;
+    let first = asked(&call_sop(&client, "sop_call", pay("1", 5)).await);
+    till.answers(&first, Answer::Proceed).await.unwrap();
+    till.send_approved(&first).await;
+    let end = json!({"workflow_id": first.run.as_str(), "reason": "never mind"});
+    let told = call_sop(&client, "abort", end).await;
+    assert_eq!(told["status"], "aborted", "{told}");
+    let doubt = call_sop(&client, "sop_call", pay("1", 5)).await;
+    let says = doubt["error"]["message"].as_str().unwrap_or_default();
+    assert!(says.contains("result is unknown"), "{doubt}");
+    // It counts as the one payment of this order.
+    let other = call_sop(&client, "sop_call", pay("1", 6)).await;
+    assert!(other.get("error").is_some(), "{other}");
+    assert_eq!(till.paid(), 1);
+}
+
+/// If agents may not answer for a person, they may not decide to repeat a call in doubt.
+#[tokio::test]
+async fn a_person_is_asked_before_a_call_in_doubt_is_repeated() {
+    let till = EditableTill::new(AgentAnswers::None);
+    let client = connect(&till.server, Era::Modern).await;
+    at_the_till(&client, "free.md").await;
+    let mut call = pay("1", 5);
+    // Its caller disconnects while it is running.
+    let gone = client.service.call_tool(request("sop_call", call.clone()));
+    tokio::select! {
+        told = gone => panic!("it came back: {told:?}"),
+        left = till.sent.acquire() => left.unwrap().forget(),
+    }
+    drop(client);
+    let client = connect(&till.server, Era::Modern).await;
+    let doubt = call_sop(&client, "sop_call", call.clone()).await;
+    assert!(doubt.to_string().contains("again"), "{doubt}");
+    call["again"] = true.into();
+    let told = call_sop(&client, "sop_call", call).await;
+    assert_eq!(told["status"], "approval_required", "{told}");
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("sent before"), "{message}");
+    assert_eq!(till.paid(), 1);
+}
