@@ -3,6 +3,7 @@
 use super::caller::Caller;
 use super::reply;
 use super::tool::{CallContext, ToolDef};
+use super::tools;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use rmcp::service::{RequestContext, RoleServer};
@@ -14,8 +15,6 @@ use tramline_engine::{Engine, Fault};
 
 /// The `door` of audit records for tool calls.
 const AUDIT_DOOR: &str = "mcp";
-/// Tools whose calls, including rejected ones, are all events of their SOP session; they have no other effects.
-const JOURNALED_TOOLS: [&str; 4] = ["load_graph", "todo", "goto_node", "advance"];
 /// Arguments of our tools that hold the reason of a call.
 const REASON_ARGUMENTS: [&str; 5] = ["feedback", "reason", "why", "intent", "new_requirement"];
 /// Arguments and reply fields of our tools that name the run.
@@ -26,12 +25,9 @@ const RUN_FIELDS: [&str; 5] = [
     "checkpoint_id",
     "trace_path",
 ];
-/// Arguments that are never written to the audit log, as (tool, argument).
-const HIDDEN_ARGUMENTS: [(&str, &str); 1] = [("settings_set", "value")];
-
 /// Whether calls of a tool are audited: all except read-only and journaled ones.
 pub(super) fn is_audited(own: &ToolDef) -> bool {
-    own.hints.read_only != Some(true) && !JOURNALED_TOOLS.contains(&own.name)
+    own.hints.read_only != Some(true) && !own.rules.is_journaled
 }
 
 /// A call that will be audited.
@@ -131,7 +127,8 @@ pub(super) fn record_request_result(note: &mut AuditNote, came: &Result<(), Erro
 
 /// The arguments with hidden ones replaced.
 fn audited_arguments(tool: &str, arguments: &Value) -> Value {
-    let is_hidden = |key: &str| HIDDEN_ARGUMENTS.contains(&(tool, key));
+    let secret = tools::secret_arguments(tool);
+    let is_hidden = |key: &str| secret.contains(&key);
     let Some(fields) = arguments.as_object() else {
         return arguments.clone();
     };
@@ -222,25 +219,23 @@ mod tests {
     use super::*;
     use crate::tools::Toolset;
 
-    /// A new tool is audited unless it is read-only; tools exempted by name exist and are not destructive.
+    /// A new tool is audited unless it is read-only; journaled tools are not destructive.
     #[test]
     fn every_tool_that_acts_is_noted() {
-        let all = || Toolset::ALL.into_iter().flat_map(Toolset::tools);
-        for own in all() {
-            let looks = own.hints.read_only == Some(true);
-            let journaled = JOURNALED_TOOLS.contains(&own.name);
-            assert_eq!(is_audited(own), !looks && !journaled, "{}", own.name);
-            assert!(
-                !journaled || own.hints.destructive == Some(false),
-                "{}",
-                own.name
-            );
+        for own in Toolset::ALL.into_iter().flat_map(Toolset::tools) {
+            let reads = own.hints.read_only == Some(true);
+            let journaled = own.rules.is_journaled;
+            assert_eq!(is_audited(own), !reads && !journaled, "{}", own.name);
+            let harmless = own.hints.destructive == Some(false);
+            assert!(!journaled || harmless, "{}", own.name);
         }
-        for name in JOURNALED_TOOLS
-            .iter()
-            .chain(HIDDEN_ARGUMENTS.iter().map(|(tool, _)| tool))
-        {
-            assert!(all().any(|own| own.name == *name), "{name}");
-        }
+    }
+
+    #[test]
+    fn the_value_of_a_setting_is_hidden() {
+        let given = Value::object([("key", "K".into()), ("value", "secret".into())]);
+        let shown = audited_arguments("settings_set", &given);
+        assert_eq!(shown.get("key"), Some(&"K".into()));
+        assert_eq!(shown.get("value"), Some(&"[hidden]".into()));
     }
 }

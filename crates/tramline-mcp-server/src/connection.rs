@@ -8,7 +8,7 @@
 use super::catalog::CatalogEntry;
 use super::client_log::LogLevel;
 use super::tool::CallContext;
-use super::tools::{Toolset, graphs, sop};
+use super::tools::{graphs, session};
 use super::{SharedState, audit_log, request_state, tasks, tool};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -103,7 +103,7 @@ impl ClientConnection {
                 own.check_and_audit(means, arguments).await
             }
             Err(near) => {
-                if let Some(gated) = self.shared.gated_tool(&request.name) {
+                if let Some(gated) = self.shared.toolset_state.extra_tool(&request.name) {
                     let request_name = request.name.to_string();
                     let (means, arguments) = Box::pin(self.call_context(request, context)).await?;
                     let shown = tool::to_value(arguments.clone());
@@ -123,11 +123,8 @@ impl ClientConnection {
 
 impl ServerHandler for ClientConnection {
     fn get_info(&self) -> ServerConfig {
-        let has = |set: Toolset| self.shared.toolsets.contains(&set);
-        let takes_intents = has(Toolset::Control) || has(Toolset::Loop);
-        let sops = has(Toolset::Sop).then(|| sop::instructions(self.shared.sop_state.pinned()));
         let about = &self.shared.catalog().server;
-        about.to_info(sops, takes_intents)
+        about.to_info(self.shared.toolset_info())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -165,9 +162,9 @@ impl ServerHandler for ClientConnection {
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let tools = self.shared.engine.tools();
         let shown = self.shared.catalog().describe(name, tools.as_ref());
-        let shown =
-            shown.map(|tool| sop::describe_load_graph(tool, self.shared.sop_state.pinned()));
-        shown.or_else(|| Some(self.shared.gated_tool(name)?.describe()))
+        let state = &self.shared.toolset_state;
+        let shown = shown.map(|tool| state.describe(tool));
+        shown.or_else(|| Some(state.extra_tool(name)?.describe()))
     }
 
     async fn call_tool(
@@ -176,16 +173,16 @@ impl ServerHandler for ClientConnection {
         mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         request_state::note_arguments(&mut context, request.arguments.as_ref());
-        if !sop::names_session(&context) {
+        if !session::is_named(&context) {
             return self.dispatch(request, context).await;
         }
-        match Box::pin(sop::session_of_request(&self.shared, &context)).await {
+        match Box::pin(session::of_request(&self.shared, &context)).await {
             Ok(None) => self.dispatch(request, context).await,
             Ok(Some(id)) => {
                 let answer = Box::pin(self.dispatch(request, context));
-                tramline_engine::in_sop_session(id, answer).await
+                session::run_in(id, answer).await
             }
-            Err(fault) => Ok(sop::session_fault_reply(&fault).into()),
+            Err(fault) => Ok(session::fault_reply(&fault).into()),
         }
     }
 
@@ -227,10 +224,8 @@ impl ServerHandler for ClientConnection {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        match self.shared.toolsets.contains(&Toolset::Sop) {
-            true => Ok(sop::list_prompts(&self.shared)),
-            false => Err(ErrorData::method_not_found::<ListPromptsRequestMethod>()),
-        }
+        let listed = self.shared.list_prompts();
+        listed.ok_or_else(ErrorData::method_not_found::<ListPromptsRequestMethod>)
     }
 
     async fn get_prompt(
@@ -238,10 +233,9 @@ impl ServerHandler for ClientConnection {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        match self.shared.toolsets.contains(&Toolset::Sop) {
-            true => Ok(sop::get_prompt(&self.shared, &request.name)?.into()),
-            false => Err(ErrorData::method_not_found::<GetPromptRequestMethod>()),
-        }
+        let found = self.shared.get_prompt(&request.name);
+        let found = found.ok_or_else(ErrorData::method_not_found::<GetPromptRequestMethod>)?;
+        found.map(Into::into)
     }
 
     async fn list_resources(
@@ -249,10 +243,8 @@ impl ServerHandler for ClientConnection {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        match self.shared.toolsets.contains(&Toolset::Sop) {
-            true => Ok(sop::list_resources(&self.shared)),
-            false => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
-        }
+        let listed = self.shared.list_resources();
+        listed.ok_or_else(ErrorData::method_not_found::<ListResourcesRequestMethod>)
     }
 
     async fn read_resource(
@@ -260,10 +252,9 @@ impl ServerHandler for ClientConnection {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match self.shared.toolsets.contains(&Toolset::Sop) {
-            true => Ok(sop::read_resource(&self.shared, &request.uri)?.into()),
-            false => Err(ErrorData::method_not_found::<ReadResourceRequestMethod>()),
-        }
+        let found = self.shared.read_resource(&request.uri);
+        let found = found.ok_or_else(ErrorData::method_not_found::<ReadResourceRequestMethod>)?;
+        found.map(Into::into)
     }
 
     async fn list_resource_templates(

@@ -1,6 +1,5 @@
 //! Tramline as an MCP server: graphs and toolsets for any client, over stdio and HTTP.
 
-use crate::tools::{control, sop};
 use catalog::ToolCatalog;
 use connection::ClientConnection;
 use rmcp::ServiceExt;
@@ -9,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use subscribers::Subscribers;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+use tools::ToolsetState;
 use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_engine::{Engine, Fault};
@@ -18,10 +18,13 @@ mod caller;
 mod catalog;
 mod client_log;
 mod connection;
+mod document_check;
 mod elicitation;
 mod error_codes;
 mod http;
 mod options;
+mod pause_reply;
+mod planner;
 mod progress;
 mod reply;
 mod request_state;
@@ -57,10 +60,7 @@ struct SharedState {
     options: ServerOptions,
     /// Counts workflows saved by agents.
     saves: watch::Sender<u64>,
-    /// Rate limit and state of the control toolset.
-    control_state: control::ControlState,
-    /// State of the SOP toolset outside journals.
-    sop_state: sop::SopState,
+    toolset_state: ToolsetState,
 }
 
 impl SharedState {
@@ -71,28 +71,11 @@ impl SharedState {
 
     /// The tools as `tools/list` shows them, with the annotations known so far.
     fn list_tools(&self) -> Vec<Tool> {
-        let listed = self
-            .catalog()
-            .list(self.engine.tools().as_ref())
-            .into_iter();
-        let mut listed: Vec<Tool> = listed
-            .map(|tool| sop::describe_load_graph(tool, self.sop_state.pinned()))
-            .collect();
-        listed.extend(
-            self.sop_state
-                .gated_tools()
-                .iter()
-                .map(sop::GatedTool::describe),
-        );
-        listed
-    }
-
-    /// The downstream tool that is served under this name.
-    fn gated_tool(&self, name: &str) -> Option<sop::GatedTool> {
-        self.sop_state
-            .gated_tools()
+        let listed = self.catalog().list(self.engine.tools().as_ref());
+        let listed = listed
             .into_iter()
-            .find(|gated| gated.name == name)
+            .map(|tool| self.toolset_state.describe(tool));
+        listed.chain(self.toolset_state.extra_tools()).collect()
     }
 
     /// Notifies clients if the tool list has changed.
@@ -148,10 +131,8 @@ impl Server {
     ) -> Result<Self, NameTaken> {
         let offer = ToolCatalog::new(about, toolsets, graphs)?;
         let told = offer.list(engine.tools().as_ref()).into_iter();
-        let told = told
-            .map(|tool| sop::describe_load_graph(tool, None))
-            .collect();
-        let desk = control::ControlState::new(conduct.commands_per_minute, engine.clone());
+        let state = ToolsetState::new(&engine, &conduct);
+        let told = told.map(|tool| state.describe(tool)).collect();
         Ok(Self(Arc::new(SharedState {
             engine,
             toolsets: toolsets.to_vec(),
@@ -160,29 +141,8 @@ impl Server {
             subscribers: Subscribers::default(),
             options: conduct,
             saves: watch::Sender::new(0),
-            control_state: desk,
-            sop_state: sop::SopState::default(),
+            toolset_state: state,
         })))
-    }
-
-    /// Pins procedures: only these can be loaded, the downstream tools that they name are served through the
-    /// gate, and everything agents start here passes the gate. Returns warnings for the operator.
-    pub async fn pin_procedures(
-        &self,
-        procedures: Vec<PinnedProcedure>,
-        terms: PinOptions,
-    ) -> Result<Vec<String>, String> {
-        let told = self.0.pin(procedures, terms).await?;
-        self.0.announce_changes();
-        Ok(told)
-    }
-
-    /// Reads a procedure to be pinned, from the allowed roots or an https address. Returns its warnings too.
-    pub async fn read_procedure(
-        &self,
-        place: &str,
-    ) -> Result<(PinnedProcedure, Vec<String>), String> {
-        sop::read_procedure(&self.0.engine, place).await
     }
 
     /// Prepares to serve these graphs instead; nothing changes before [`Server::offer`].

@@ -1,9 +1,10 @@
 //! Sends a caller the progress and log messages it asked for while its run lasts, and keep-alives in between.
 
 use super::client_log::{self, MinLevel};
-use super::run_wait::{AwaitedRun, ReportedProgress};
+use super::run_wait::{self, AwaitedRun, OnCancel, ReportedProgress};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::graph::Graph;
@@ -14,6 +15,9 @@ use tramline_engine::{DriveOutcome, Engine, EventStream, Fault};
 
 /// Interval of keep-alive messages during a step: silent connections are often closed after 30 seconds.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// How long a result waits for pending progress messages.
+const PROGRESS_FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// The notifications that a caller asked for.
 pub(super) struct NotifyOptions {
@@ -161,6 +165,46 @@ impl ProgressReporter {
         let told = ProgressNotificationParam::new(token.clone(), count).with_message(message);
         self.peer.notify_progress(told).await.is_ok()
     }
+}
+
+/// Waits until a run ends or pauses, and sends progress.
+pub(crate) async fn wait_with_progress(
+    engine: &Engine,
+    underway: &mut AwaitedRun,
+    context: &RequestContext<RoleServer>,
+    wishes: &NotifyOptions,
+) -> Result<DriveOutcome, Fault> {
+    let mut teller = ProgressReporter::new(engine, underway, &context.peer, wishes);
+    let (run, cancelled) = (underway.run.clone(), underway.on_cancel);
+    let ended = {
+        let mut ending = pin!(underway.wait(engine));
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut ending => break ended,
+                () = context.ct.cancelled() => match cancelled {
+                    OnCancel::Abort => {
+                        Box::pin(run_wait::abort_cancelled(engine, &run)).await;
+                        break ending.await;
+                    }
+                    OnCancel::Continue => return Ok(DriveOutcome::Stopped),
+                },
+                tick = ProgressReporter::next_tick(&mut teller) => {
+                    Box::pin(ProgressReporter::report(&mut teller, tick)).await;
+                }
+            }
+        }
+    };
+    if let Some(teller) = teller {
+        // Progress is sent before the result; a caller that does not read is not waited for.
+        let told = Box::pin(tokio::time::timeout(
+            PROGRESS_FLUSH_MAX,
+            teller.finish(&ended),
+        ))
+        .await;
+        underway.reported = told.unwrap_or(underway.reported);
+    }
+    ended
 }
 
 /// The node and its state, if the event is about a step.

@@ -12,11 +12,6 @@ use tramline_core::Str;
 const INSTRUCTIONS: &str = "Each tool runs a whole workflow and returns its result. A run that \
                             waits for a person says so and names the checkpoint to answer.";
 
-/// Instructions for servers that accept intents in words.
-const PLAN_INSTRUCTIONS: &str = "An intent in words (execute_dag, replan, run_loop) runs only if a model plans it or it \
-                     certainly only reads. Otherwise the reply has plan_request: tools with schemas, open \
-                     points and an example. Write the plan and pass it to submit_plan with the handle.";
-
 /// Server info and instructions.
 #[derive(Clone, Debug, Default)]
 pub struct ServerDescription {
@@ -30,9 +25,20 @@ pub struct ServerDescription {
     pub instructions: Option<Str>,
 }
 
+/// What the enabled toolsets add to the server info.
+#[derive(Default)]
+pub(super) struct ToolsetInfo {
+    /// How to work with a toolset; replaces the default instructions.
+    pub(super) guide: Option<String>,
+    /// Added at the end of the instructions.
+    pub(super) note: Option<&'static str>,
+    /// Whether there are prompts and resources.
+    pub(super) has_prompts: bool,
+}
+
 impl ServerDescription {
-    /// The info sent to a client, with our capabilities and, if given, the instructions for procedures.
-    pub(super) fn to_info(&self, sops: Option<String>, takes_intents: bool) -> ServerConfig {
+    /// The info sent to a client, with our capabilities and instructions.
+    pub(super) fn to_info(&self, toolsets: ToolsetInfo) -> ServerConfig {
         let mut server = Implementation::new(self.name.as_str(), self.version.as_str());
         if let Some(title) = &self.title {
             server = server.with_title(title.as_str());
@@ -42,23 +48,19 @@ impl ServerDescription {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_tasks();
-        let capabilities = match sops.is_some() {
+        let capabilities = match toolsets.has_prompts {
             true => capabilities.enable_prompts().enable_resources().build(),
             false => capabilities.build(),
         };
-        let instructions = self.instructions.as_deref();
-        let instructions = instructions.filter(|text| !text.trim().is_empty());
-        let instructions = match (instructions, sops) {
-            (Some(own), Some(sops)) => format!("{own}\n\n{sops}"),
-            (None, Some(sops)) => sops,
-            (own, None) => own.unwrap_or(INSTRUCTIONS).to_owned(),
+        let own = self.instructions.as_deref();
+        let own = own.filter(|text| !text.trim().is_empty());
+        let parts = match (own, toolsets.guide.as_deref()) {
+            (None, None) => [Some(INSTRUCTIONS), None],
+            (own, guide) => [own, guide],
         };
-        let instructions = match takes_intents {
-            true => format!("{instructions}\n\n{PLAN_INSTRUCTIONS}"),
-            false => instructions,
-        };
+        let parts: Vec<&str> = parts.into_iter().chain([toolsets.note]).flatten().collect();
         ServerConfig::new(capabilities)
             .with_server_info(server)
-            .with_instructions(instructions)
+            .with_instructions(parts.join("\n\n"))
     }
 }

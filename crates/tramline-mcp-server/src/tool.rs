@@ -3,7 +3,6 @@
 use crate::caller::Caller;
 use crate::error_codes::{self, ReplyCode};
 use crate::request_state::RequestState;
-use crate::tools::{control, library};
 use crate::{SharedState, audit_log, client_log, elicitation, reply, trace_context};
 use rmcp::model::{
     CallToolResponse, CallToolResult, InputResponses, JsonObject, Tool, ToolAnnotations,
@@ -14,7 +13,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use tramline_core::authority::AnswerChannel;
 use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::schema::Checker;
+use tramline_core::schema::{Checker, SchemaErrors};
 use tramline_core::trace_context::TraceContext;
 use tramline_core::{Map, Value};
 use tramline_engine::long_work;
@@ -77,10 +76,6 @@ fn foreign_run_id(arguments: &Value) -> Option<&str> {
 /// The runs that arguments name, under any key.
 fn named_runs(arguments: &Value) -> Vec<RunId> {
     let text = |key| arguments.get(key).and_then(Value::as_str);
-    if text("workflow_id").is_some() {
-        // The control tools check this themselves, with their own error shape.
-        return Vec::new();
-    }
     let runs = ["run_id", "first", "second"].into_iter().filter_map(text);
     let runs = runs.filter_map(|id| id.parse().ok());
     let point = text("checkpoint_id").and_then(|id| id.parse::<Checkpoint>().ok());
@@ -109,9 +104,32 @@ pub(super) struct ToolDef {
     pub(super) input_schema: &'static str,
     /// Its annotations.
     pub(super) hints: ToolHints,
+    /// How its calls are checked and recorded.
+    pub(super) rules: CallRules,
     /// Reads the arguments, makes one engine call, replies.
     pub(super) call: fn(CallContext, Value) -> ReplyFuture,
 }
+
+/// How calls of a tool are checked and recorded.
+#[derive(Clone, Copy)]
+pub(super) struct CallRules {
+    /// The reply for arguments that the schema rejects.
+    pub(super) invalid_arguments: fn(&ToolDef, &Value, &SchemaErrors) -> CallToolResult,
+    /// Whether the tool itself checks that its caller may see the runs it names.
+    pub(super) checks_caller: bool,
+    /// Whether every call is an event of a journal, so that the audit log need not record it.
+    pub(super) is_journaled: bool,
+    /// Arguments that are never written to the audit log.
+    pub(super) secret_arguments: &'static [&'static str],
+}
+
+/// The rules of most tools.
+pub(super) const PLAIN_RULES: CallRules = CallRules {
+    invalid_arguments: |tool, _, errors| reply::bad_arguments(tool.name, errors),
+    checks_caller: false,
+    is_journaled: false,
+    secret_arguments: &[],
+};
 
 /// Hints of a tool that starts or resumes runs, with any effects.
 pub(super) const RUNS_TOOLS: ToolHints = ToolHints {
@@ -172,11 +190,7 @@ impl ToolDef {
         if let Some(checker) = self.checker()
             && let Err(faults) = checker.check_with(&arguments, long_work)
         {
-            let theirs = control::invalid_arguments(self.name, &faults);
-            let theirs =
-                theirs.or_else(|| library::invalid_arguments(self.name, &arguments, &faults));
-            let ours = || reply::bad_arguments(self.name, &faults);
-            return theirs.unwrap_or_else(ours).into();
+            return (self.rules.invalid_arguments)(self, &arguments, &faults).into();
         }
         if let Some(id) = foreign_run_id(&arguments) {
             let error = reply::error_object(
@@ -186,7 +200,9 @@ impl ToolDef {
             );
             return reply::error_reply(error).into();
         }
-        if let Err(fault) = means.check_visible(&arguments).await {
+        if !self.rules.checks_caller
+            && let Err(fault) = means.check_visible(&arguments).await
+        {
             return reply::fault_reply(&fault, None).into();
         }
         (self.call)(means, arguments).await

@@ -3,16 +3,34 @@
 //! A toolset is a list of [`ToolDef`]s, with a function for each that reads its arguments, makes one engine call
 //! and replies. To add one, add its folder, a variant here and the variant's list in [`Toolset::tools`].
 
+use crate::SharedState;
+use crate::options::ServerOptions;
+use crate::server_info::ToolsetInfo;
 use crate::tool::ToolDef;
+use rmcp::ErrorData;
+use rmcp::model::{
+    GetPromptResult, ListPromptsResult, ListResourcesResult, ReadResourceResult, Tool,
+};
 use std::str::FromStr;
 use tramline_core::text::nearest;
+use tramline_engine::Engine;
 
-pub(crate) mod control;
-pub(crate) mod debugging;
+mod control;
+mod debugging;
 pub(crate) mod graphs;
-pub(crate) mod library;
-pub(crate) mod planner_loop;
+mod library;
+mod planner_loop;
 pub(crate) mod sop;
+mod submit_plan;
+
+/// The session that a call belongs to: every tool may be called in one.
+pub(crate) mod session {
+    pub(crate) use super::sop::{
+        names_session as is_named, session_fault_reply as fault_reply,
+        session_of_request as of_request,
+    };
+    pub(crate) use tramline_engine::in_sop_session as run_in;
+}
 
 /// A group of tools that is enabled as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +47,86 @@ pub enum Toolset {
     Loop,
     /// Procedures that an agent follows.
     Sop,
+}
+
+/// State of the toolsets outside journals: nothing that cannot be recreated.
+pub(crate) struct ToolsetState {
+    control: control::ControlState,
+    sop: sop::SopState,
+}
+
+impl ToolsetState {
+    pub(crate) fn new(engine: &Engine, options: &ServerOptions) -> Self {
+        Self {
+            control: control::ControlState::new(options.commands_per_minute, engine.clone()),
+            sop: sop::SopState::default(),
+        }
+    }
+
+    /// A tool as it is listed now: some definitions depend on the state.
+    pub(crate) fn describe(&self, tool: Tool) -> Tool {
+        sop::describe_load_graph(tool, self.sop.pinned())
+    }
+
+    /// Downstream tools that a toolset serves under their own names.
+    pub(crate) fn extra_tools(&self) -> impl Iterator<Item = Tool> {
+        self.sop
+            .gated_tools()
+            .into_iter()
+            .map(|gated| gated.describe())
+    }
+
+    /// The downstream tool that is served under this name.
+    pub(crate) fn extra_tool(&self, name: &str) -> Option<sop::GatedTool> {
+        let mut gated = self.sop.gated_tools().into_iter();
+        gated.find(|gated| gated.name == name)
+    }
+}
+
+impl SharedState {
+    fn has(&self, toolset: Toolset) -> bool {
+        self.toolsets.contains(&toolset)
+    }
+
+    /// What the enabled toolsets add to the server info.
+    pub(crate) fn toolset_info(&self) -> ToolsetInfo {
+        let sop = self.has(Toolset::Sop);
+        let takes_intents = self.has(Toolset::Control) || self.has(Toolset::Loop);
+        ToolsetInfo {
+            guide: sop.then(|| sop::instructions(self.toolset_state.sop.pinned())),
+            note: takes_intents.then_some(submit_plan::INSTRUCTIONS),
+            has_prompts: sop,
+        }
+    }
+
+    /// The prompts of the enabled toolsets; `None` if none of them has prompts.
+    pub(crate) fn list_prompts(&self) -> Option<ListPromptsResult> {
+        self.has(Toolset::Sop).then(|| sop::list_prompts(self))
+    }
+
+    /// One prompt.
+    pub(crate) fn get_prompt(&self, name: &str) -> Option<Result<GetPromptResult, ErrorData>> {
+        let prompt = || sop::get_prompt(self, name);
+        self.has(Toolset::Sop).then(prompt)
+    }
+
+    /// The resources of the enabled toolsets; `None` if none of them has resources.
+    pub(crate) fn list_resources(&self) -> Option<ListResourcesResult> {
+        self.has(Toolset::Sop).then(|| sop::list_resources(self))
+    }
+
+    /// One resource.
+    pub(crate) fn read_resource(&self, uri: &str) -> Option<Result<ReadResourceResult, ErrorData>> {
+        let resource = || sop::read_resource(self, uri);
+        self.has(Toolset::Sop).then(resource)
+    }
+}
+
+/// The arguments of a tool that are never written to the audit log.
+pub(crate) fn secret_arguments(tool: &str) -> &'static [&'static str] {
+    let mut all = Toolset::ALL.into_iter().flat_map(Toolset::tools);
+    let found = all.find(|own| own.name == tool);
+    found.map_or(&[], |own| own.rules.secret_arguments)
 }
 
 /// An unknown toolset name.

@@ -3,10 +3,11 @@
 //! A workflow of this toolset is a run, and its `workflow_id` is the run's id. All state is in the journal, so
 //! any process with the same store gives the same answers.
 
-use super::planner_loop::SUBMIT_PLAN;
+use super::submit_plan::SUBMIT_PLAN;
 use crate::reply;
-use crate::tool::{RUNS_TOOLS, ToolDef};
+use crate::tool::{CallRules, PLAIN_RULES, RUNS_TOOLS, ToolDef};
 use rmcp::model::CallToolResult;
+use tramline_core::Value;
 use tramline_core::schema::SchemaErrors;
 
 mod abort;
@@ -30,10 +31,15 @@ mod wait;
 pub(crate) use control_state::ControlState;
 use error::ControlError;
 pub(crate) use plan_request::{
-    caller_context, resume_submitted_plan, run_submitted_plan, server_loop_runner, unknown_handle,
-    used_handle,
+    resume_submitted_plan, run_submitted_plan, unknown_handle, used_handle,
 };
-pub(crate) use status::{answer_options, checkpoint_type};
+
+/// How calls of this toolset are checked. Its errors have a shape of their own, also those about runs of others.
+pub(super) const RULES: CallRules = CallRules {
+    invalid_arguments,
+    checks_caller: true,
+    ..PLAIN_RULES
+};
 
 /// The tools of this toolset.
 pub(crate) const TOOLS: &[ToolDef] = &[
@@ -67,6 +73,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: RULES,
         call: |means, arguments| Box::pin(execute_dag::call(means, arguments)),
     },
     ToolDef {
@@ -87,6 +94,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: RULES,
         call: |means, arguments| Box::pin(continue_run::call(means, arguments)),
     },
     ToolDef {
@@ -110,6 +118,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: RULES,
         call: |means, arguments| Box::pin(replan::call(means, arguments)),
     },
     ToolDef {
@@ -128,6 +137,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: RULES,
         call: |means, arguments| Box::pin(abort::call(means, arguments)),
     },
     ToolDef {
@@ -158,13 +168,14 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: RULES,
         call: |means, arguments| Box::pin(approval_response::call(means, arguments)),
     },
     SUBMIT_PLAN,
 ];
 
-/// The reply for arguments of a tool of this toolset that its schema rejects.
-pub(crate) fn invalid_arguments(tool: &str, faults: &SchemaErrors) -> Option<CallToolResult> {
-    TOOLS.iter().find(|own| own.name == tool)?;
-    Some(ControlError::invalid_params(reply::invalid_arguments_message(tool, faults)).into_reply())
+/// The reply for arguments that the schema rejects.
+fn invalid_arguments(tool: &ToolDef, _: &Value, errors: &SchemaErrors) -> CallToolResult {
+    let message = reply::invalid_arguments_message(tool.name, errors);
+    ControlError::invalid_params(message).into_reply()
 }

@@ -1,8 +1,8 @@
 //! The debug toolset: inspect runs, run with breakpoints, test expressions.
 
-use super::control;
+use crate::pause_reply::{answer_options, checkpoint_type};
 use crate::reply;
-use crate::tool::{READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation};
+use crate::tool::{PLAIN_RULES, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation};
 use std::sync::Arc;
 use tramline_core::ids::{RunId, Seq};
 use tramline_core::journal::Pause;
@@ -38,6 +38,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: PLAIN_RULES,
         call: |means, arguments| without_elicitation(runs::runs_list(means, arguments)),
     },
     ToolDef {
@@ -58,6 +59,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: PLAIN_RULES,
         call: |means, arguments| without_elicitation(runs::run_read(means, arguments)),
     },
     ToolDef {
@@ -94,6 +96,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: PLAIN_RULES,
         call: |means, arguments| without_elicitation(stepping::run_debug(means, arguments)),
     },
     ToolDef {
@@ -119,6 +122,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: PLAIN_RULES,
         call: |means, arguments| Box::pin(run_answer::call(means, arguments)),
     },
     ToolDef {
@@ -141,6 +145,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: PLAIN_RULES,
         call: |means, arguments| without_elicitation(fork::run_fork(means, arguments)),
     },
     ToolDef {
@@ -159,6 +164,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: PLAIN_RULES,
         call: |means, arguments| without_elicitation(fork::run_replay(means, arguments)),
     },
     ToolDef {
@@ -176,6 +182,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: PLAIN_RULES,
         call: |means, arguments| without_elicitation(fork::runs_compare(means, arguments)),
     },
     ToolDef {
@@ -198,6 +205,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: PLAIN_RULES,
         call: |means, arguments| without_elicitation(expression_test::call(means, arguments)),
     },
 ];
@@ -274,10 +282,10 @@ fn pause_value(run: &Run) -> impl Fn((&Seq, &Pause)) -> Value {
     |(seq, pause)| {
         let told = pause_view::pause_value(&run.graph, &run.id, *seq, pause);
         let mut told = told.as_object().cloned().unwrap_or_default();
-        told.insert("checkpoint_type", control::checkpoint_type(pause).into());
+        told.insert("checkpoint_type", checkpoint_type(pause).into());
         let says = pause_view::message(&run.graph, pause);
         told.insert("decision_context", says.into());
-        told.insert("answers", control::answer_options(pause));
+        told.insert("answers", answer_options(pause));
         told.into()
     }
 }

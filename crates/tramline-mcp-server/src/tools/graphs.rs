@@ -4,24 +4,20 @@ use crate::caller::Caller;
 use crate::catalog::GraphTool;
 use crate::client_log::MinLevel;
 use crate::elicitation::AfterElicitation;
-use crate::progress::{NotifyOptions, ProgressReporter};
-use crate::run_wait::{self, AwaitedRun, OnCancel};
+use crate::progress::{NotifyOptions, wait_with_progress};
+use crate::run_wait::AwaitedRun;
 use crate::{SharedState, elicitation, reply, request_state, tasks, tool, trace_context};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::Value;
 use tramline_core::graph::Graph;
 use tramline_engine::seams::ToolHints;
-use tramline_engine::{DriveOutcome, Engine, Fault, RunStart};
+use tramline_engine::{DriveOutcome, Fault, RunStart};
 
 pub(crate) mod annotations;
-
-/// How long a result waits for pending progress messages.
-const PROGRESS_FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// The graph as `tools/list` shows it, with its annotations if known.
 pub(crate) fn describe(graph: &Graph, hints: Option<ToolHints>) -> Tool {
@@ -144,44 +140,4 @@ async fn run_to_reply(
         };
         return reply.into();
     }
-}
-
-/// Waits until a run ends or pauses, and sends progress.
-pub(crate) async fn wait_with_progress(
-    engine: &Engine,
-    underway: &mut AwaitedRun,
-    context: &RequestContext<RoleServer>,
-    wishes: &NotifyOptions,
-) -> Result<DriveOutcome, Fault> {
-    let mut teller = ProgressReporter::new(engine, underway, &context.peer, wishes);
-    let (run, cancelled) = (underway.run.clone(), underway.on_cancel);
-    let ended = {
-        let mut ending = pin!(underway.wait(engine));
-        loop {
-            tokio::select! {
-                biased;
-                ended = &mut ending => break ended,
-                () = context.ct.cancelled() => match cancelled {
-                    OnCancel::Abort => {
-                        Box::pin(run_wait::abort_cancelled(engine, &run)).await;
-                        break ending.await;
-                    }
-                    OnCancel::Continue => return Ok(DriveOutcome::Stopped),
-                },
-                tick = ProgressReporter::next_tick(&mut teller) => {
-                    Box::pin(ProgressReporter::report(&mut teller, tick)).await;
-                }
-            }
-        }
-    };
-    if let Some(teller) = teller {
-        // Progress is sent before the result; a caller that does not read is not waited for.
-        let told = Box::pin(tokio::time::timeout(
-            PROGRESS_FLUSH_MAX,
-            teller.finish(&ended),
-        ))
-        .await;
-        underway.reported = told.unwrap_or(underway.reported);
-    }
-    ended
 }

@@ -5,7 +5,9 @@
 
 use crate::error_codes::ReplyCode;
 use crate::reply;
-use crate::tool::{CallContext, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation};
+use crate::tool::{
+    CallContext, CallRules, PLAIN_RULES, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation,
+};
 use rmcp::model::CallToolResult;
 use tramline_core::schema::SchemaErrors;
 use tramline_core::{Map, Str, Value};
@@ -23,8 +25,6 @@ mod trace_read;
 mod workflow_execute;
 mod workflow_validate;
 
-pub(crate) use source::{check_calls, check_known_calls, flaws_value};
-
 /// Hints of a tool that adds to our store and removes nothing.
 const ADDS_TO_STORE: ToolHints = ToolHints {
     read_only: Some(false),
@@ -41,6 +41,12 @@ const CHANGES_STORE: ToolHints = ToolHints {
     open_world: Some(false),
 };
 
+/// How calls of this toolset are checked.
+const RULES: CallRules = CallRules {
+    invalid_arguments,
+    ..PLAIN_RULES
+};
+
 /// The tools of this toolset.
 pub(crate) const TOOLS: &[ToolDef] = &[
     ToolDef {
@@ -55,6 +61,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, arguments| without_elicitation(discover::workflow_discover(means, arguments)),
     },
     ToolDef {
@@ -69,6 +76,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, arguments| without_elicitation(discover::registry_discover(means, arguments)),
     },
     ToolDef {
@@ -87,6 +95,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: RULES,
         call: |means, arguments| without_elicitation(registry_run::call(means, arguments)),
     },
     ToolDef {
@@ -105,6 +114,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: RULES,
         call: |means, arguments| without_elicitation(workflow_execute::call(means, arguments)),
     },
     ToolDef {
@@ -124,6 +134,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, arguments| without_elicitation(workflow_validate::call(means, arguments)),
     },
     ToolDef {
@@ -145,6 +156,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: ADDS_TO_STORE,
+        rules: RULES,
         call: |means, arguments| without_elicitation(save::workflow_save(means, arguments)),
     },
     ToolDef {
@@ -158,6 +170,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, arguments| without_elicitation(describe::registry_describe(means, arguments)),
     },
     ToolDef {
@@ -171,6 +184,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, arguments| without_elicitation(describe::registry_search(means, arguments)),
     },
     ToolDef {
@@ -185,6 +199,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, arguments| without_elicitation(save::workflow_list(means, arguments)),
     },
     ToolDef {
@@ -194,6 +209,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
                       registry_discover.",
         input_schema: r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, _| without_elicitation(describe::registry_list(means)),
     },
     ToolDef {
@@ -214,6 +230,10 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: CHANGES_STORE,
+        rules: CallRules {
+            secret_arguments: &["value"],
+            ..RULES
+        },
         call: |means, arguments| without_elicitation(settings::settings_set(means, arguments)),
     },
     ToolDef {
@@ -228,6 +248,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, arguments| without_elicitation(settings::settings_get(means, arguments)),
     },
     ToolDef {
@@ -248,6 +269,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: READS_ONLY,
+        rules: RULES,
         call: |means, arguments| without_elicitation(trace_read::call(means, arguments)),
     },
 ];
@@ -346,18 +368,13 @@ fn workflow_argument(arguments: &Value) -> &Value {
 /// Call context of this toolset.
 type ContextRef<'a> = &'a CallContext;
 
-/// The reply for invalid arguments of a tool of this toolset; `None` for other tools.
-pub(crate) fn invalid_arguments(
-    tool: &str,
-    arguments: &Value,
-    faults: &SchemaErrors,
-) -> Option<CallToolResult> {
-    let own = TOOLS.iter().find(|own| own.name == tool)?;
-    let schema = Value::from_json(own.input_schema).unwrap_or_default();
-    let mut wrong =
-        LibraryReplyError::new("validation", reply::invalid_arguments_message(tool, faults));
+/// The reply for arguments that the schema rejects.
+fn invalid_arguments(tool: &ToolDef, arguments: &Value, errors: &SchemaErrors) -> CallToolResult {
+    let schema = Value::from_json(tool.input_schema).unwrap_or_default();
+    let message = reply::invalid_arguments_message(tool.name, errors);
+    let mut wrong = LibraryReplyError::new("validation", message);
     wrong.suggestions = argument_help::suggest_fixes(&schema, arguments);
-    Some(wrong.into_reply())
+    wrong.into_reply()
 }
 
 /// A string argument, or an empty string.

@@ -1,17 +1,18 @@
 //! The loop toolset: plans tool calls for a message, runs them, and returns the results.
 
-use super::control;
+use super::submit_plan::SUBMIT_PLAN;
 use crate::elicitation::{self, AfterElicitation};
 use crate::error_codes::ReplyCode;
+use crate::planner;
 use crate::reply;
 use crate::run_wait::AwaitedRun;
-use crate::tool::{CallContext, RUNS_TOOLS, ToolDef};
+use crate::tool::{CallContext, PLAIN_RULES, RUNS_TOOLS, ToolDef};
 use rmcp::model::{CallToolResponse, CallToolResult};
 use tramline_core::ids::{InvalidId, RunId};
 use tramline_core::{Map, Value};
 use tramline_engine::Fault;
 use tramline_engine::loop_runner::{
-    CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, PendingPlan,
+    CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus,
 };
 
 /// The tools of this toolset.
@@ -48,33 +49,11 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: PLAIN_RULES,
         call: |means, arguments| Box::pin(run_loop(means, arguments)),
     },
     SUBMIT_PLAN,
 ];
-
-/// The tool that receives requested plans. It is part of every toolset that requests plans.
-pub(crate) const SUBMIT_PLAN: ToolDef = ToolDef {
-    name: "submit_plan",
-    title: "Submit a plan",
-    description: "Submits the plan that a reply requested in plan_request, by its handle. The plan runs \
-                  as if passed to that tool, with the same config, budget and session, and the reply \
-                  has that tool's shape. Steps {tool, args, id?} run in sequence, or in the order of \
-                  depends_on if any step has it. Returns all problems of an invalid plan at once; fix \
-                  it and submit it again.",
-    input_schema: r#"{
-        "type": "object",
-        "properties": {
-            "handle": { "type": "string", "maxLength": 64 },
-            "plan": { "type": ["array", "object"], "description": "[{tool, args, id?, depends_on?}]" },
-            "session_id": { "type": "string", "maxLength": 256 }
-        },
-        "required": ["handle", "plan"],
-        "additionalProperties": false
-    }"#,
-    hints: RUNS_TOOLS,
-    call: |means, arguments| Box::pin(submit_plan(means, arguments)),
-};
 
 async fn run_loop(means: CallContext, arguments: Value) -> CallToolResponse {
     let desk = LoopContext::new(&means, "run_loop");
@@ -95,19 +74,16 @@ async fn run_loop(means: CallContext, arguments: Value) -> CallToolResponse {
 }
 
 /// Context of a call of this toolset: the loop runner, and the client that may be asked.
-struct LoopContext<'m> {
+pub(super) struct LoopContext<'m> {
     means: &'m CallContext,
     tool: &'static str,
-    runner: LoopRunner,
-    terms: CallerContext,
+    pub(super) runner: LoopRunner,
+    pub(super) terms: CallerContext,
 }
 
 impl<'m> LoopContext<'m> {
-    fn new(means: &'m CallContext, tool: &'static str) -> Self {
-        let (runner, terms) = (
-            control::server_loop_runner(means),
-            control::caller_context(means),
-        );
+    pub(super) fn new(means: &'m CallContext, tool: &'static str) -> Self {
+        let (runner, terms) = (planner::loop_runner(means), planner::caller_context(means));
         Self {
             means,
             tool,
@@ -117,7 +93,7 @@ impl<'m> LoopContext<'m> {
     }
 
     /// Resumes a loop with an answer from the client.
-    async fn resume_with_answer(&self) -> Option<CallToolResponse> {
+    pub(super) async fn resume_with_answer(&self) -> Option<CallToolResponse> {
         let (state, responses) = self.means.client_answers.as_ref()?;
         let context = &self.means.request;
         let answered =
@@ -134,7 +110,10 @@ impl<'m> LoopContext<'m> {
     }
 
     /// The reply to a call. Asks the client what the loop waits for, if the client supports it.
-    async fn reply(&self, mut response: Result<LoopResponse, Fault>) -> CallToolResponse {
+    pub(super) async fn reply(
+        &self,
+        mut response: Result<LoopResponse, Fault>,
+    ) -> CallToolResponse {
         while let Some(run) = waiting_run(&response) {
             match self.ask_client(&run).await {
                 Ok(None) => break,
@@ -184,41 +163,6 @@ async fn visible_run(means: &CallContext, id: &str, arguments: &Value) -> Result
         .load_run(&means.engine, &run, session)
         .await?;
     Ok(run)
-}
-
-async fn submit_plan(means: CallContext, arguments: Value) -> CallToolResponse {
-    let handle = arguments.get("handle").and_then(Value::as_str);
-    let handle = handle.unwrap_or_default();
-    let plan = arguments.get("plan").cloned().unwrap_or_default();
-    let desk = LoopContext::new(&means, "submit_plan");
-    let brought = match &means.client_answers {
-        Some((state, _)) if desk.runner.is_loop(&state.run).await => {
-            desk.resume_with_answer().await
-        }
-        Some(_) => control::resume_submitted_plan(&means).await,
-        None => None,
-    };
-    if let Some(response) = brought {
-        return response;
-    }
-    match desk.runner.plan_request(handle, &desk.terms).await {
-        Ok(PendingPlan::Loop(_)) => {
-            let response = desk.runner.submit(handle, &plan, &desk.terms).await;
-            if let Err(Fault::Rejected(_)) = &response
-                && let Ok(PendingPlan::Used(run)) =
-                    desk.runner.plan_request(handle, &desk.terms).await
-            {
-                // Another submission came first.
-                return control::used_handle(handle, &run);
-            }
-            desk.reply(response).await
-        }
-        Ok(PendingPlan::Used(run)) => control::used_handle(handle, &run),
-        Ok(PendingPlan::External(about)) => {
-            control::run_submitted_plan(&means, &arguments, &about).await
-        }
-        Err(fault) => control::unknown_handle(&arguments, fault),
-    }
 }
 
 /// The reply of this toolset. Only a plan rejected before anything ran is an error.

@@ -1,6 +1,6 @@
 //! The SOP toolset: an agent follows a written procedure and calls tools through its gate.
 
-use crate::tool::{RUNS_TOOLS, ToolDef, without_elicitation};
+use crate::tool::{CallRules, PLAIN_RULES, RUNS_TOOLS, ToolDef, without_elicitation};
 use rmcp::model::Tool;
 use tramline_engine::seams::ToolHints;
 
@@ -15,7 +15,6 @@ mod session;
 mod sop_reply;
 
 pub(crate) use gated_tool::GatedTool;
-pub(crate) use load_graph::read_procedure;
 pub use pinned::{PinOptions, PinnedProcedure};
 pub(crate) use prompts::{get_prompt, list_prompts, list_resources, read_resource};
 pub(crate) use session::{SopState, names_session, session_fault_reply, session_of_request};
@@ -26,6 +25,12 @@ const WRITES_JOURNAL: ToolHints = ToolHints {
     destructive: Some(false),
     idempotent: Some(false),
     open_world: Some(false),
+};
+
+/// Calls of these tools, including rejected ones, are events of their session and have no other effects.
+const JOURNALED: CallRules = CallRules {
+    is_journaled: true,
+    ..PLAIN_RULES
 };
 
 /// The tools of this toolset.
@@ -47,6 +52,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: WRITES_JOURNAL,
+        rules: JOURNALED,
         call: |means, arguments| without_elicitation(load_graph::load_graph(means, arguments)),
     },
     ToolDef {
@@ -81,6 +87,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: WRITES_JOURNAL,
+        rules: JOURNALED,
         call: |means, arguments| without_elicitation(navigation::todo(means, arguments)),
     },
     ToolDef {
@@ -102,6 +109,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: WRITES_JOURNAL,
+        rules: JOURNALED,
         call: |means, arguments| without_elicitation(navigation::goto_node(means, arguments)),
     },
     ToolDef {
@@ -123,6 +131,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: WRITES_JOURNAL,
+        rules: JOURNALED,
         call: |means, arguments| without_elicitation(navigation::advance(means, arguments)),
     },
     ToolDef {
@@ -148,6 +157,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
             "additionalProperties": false
         }"#,
         hints: RUNS_TOOLS,
+        rules: PLAIN_RULES,
         call: |means, arguments| Box::pin(call::sop_call(means, arguments)),
     },
 ];

@@ -14,7 +14,7 @@ pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolRespon
 
 async fn abort(means: &CallContext, arguments: &Value) -> Result<ControlReply, ControlError> {
     let run = read::load_workflow(means, arguments).await?.run;
-    means.shared.control_state.admit(&run.id).await?;
+    means.shared.toolset_state.control.admit(&run.id).await?;
     let why = read::text(arguments, "reason").map(str::to_owned);
     let by = means.caller().journal_name(&means.request);
     means.engine.abort(&run.id, by, why).await?;

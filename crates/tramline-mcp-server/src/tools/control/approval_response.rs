@@ -28,10 +28,11 @@ async fn respond(means: &CallContext, arguments: &Value) -> Result<ControlReply,
     }
     let arrival = means
         .shared
-        .control_state
+        .toolset_state
+        .control
         .arrive(&read::workflow_id(arguments)?);
     let run = read::load_workflow(means, arguments).await?.run;
-    means.shared.control_state.admit(&run.id).await?;
+    means.shared.toolset_state.control.admit(&run.id).await?;
     let asked = read::checkpoint(arguments, &run)?;
     let asked = asked.ok_or_else(|| ControlError::invalid_params("`checkpoint_id` is required"))?;
     if run.outcome.is_some() {

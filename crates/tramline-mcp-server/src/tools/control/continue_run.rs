@@ -2,9 +2,10 @@
 
 use super::arrivals::Arrival;
 use super::error::ControlError;
-use super::status::{checkpoint_id, checkpoint_type, needs_decision};
+use super::status::{checkpoint_id, needs_decision};
 use super::wait::{self, ControlReply, resume_with_answer, wait_for_run};
 use super::{read, seen_checkpoint};
+use crate::pause_reply::checkpoint_type;
 use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
@@ -34,11 +35,12 @@ async fn continue_run(
     }
     let arrival = means
         .shared
-        .control_state
+        .toolset_state
+        .control
         .arrive(&read::workflow_id(arguments)?);
     let loaded = read::load_workflow(means, arguments).await?;
     let run = &loaded.run;
-    means.shared.control_state.admit(&run.id).await?;
+    means.shared.toolset_state.control.admit(&run.id).await?;
     let named = read::checkpoint(arguments, run)?;
     let waits = pending_pauses(run, named.as_ref())?;
     if named.is_none() {
@@ -118,7 +120,7 @@ async fn check_not_awaited(
             .with_workflow(&run.id)
             .with("status", "running"))
     };
-    if means.shared.control_state.is_awaited(&run.id) || arrival.is_concurrent() {
+    if means.shared.toolset_state.control.is_awaited(&run.id) || arrival.is_concurrent() {
         return running("another call");
     }
     let answered = |event: &Event| matches!(event, Event::Answered { .. });

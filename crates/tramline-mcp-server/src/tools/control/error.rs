@@ -72,7 +72,7 @@ impl ControlError {
             [only] => format!("invalid workflow: {}", only.message),
             several => format!("the workflow has {} flaws", several.len()),
         };
-        Self::invalid_params(message).with("details", super::super::library::flaws_value(flaws))
+        Self::invalid_params(message).with("details", crate::document_check::flaws_value(flaws))
     }
 
     pub(super) fn into_reply(self) -> CallToolResult {

@@ -7,9 +7,10 @@
 use super::error::ControlError;
 use super::task_layers::{TaskLayers, TaskResult};
 use super::{plan_explanation, plan_request, read};
+use crate::document_check::LIST_TOOLS_TIMEOUT;
+use crate::planner;
 use crate::tool::CallContext;
 use std::collections::BTreeSet;
-use std::time::Duration;
 use tramline_core::formats::yaml_graph::GraphDocument;
 use tramline_core::workflow::Action;
 use tramline_core::{Map, Str, Value};
@@ -17,8 +18,6 @@ use tramline_engine::LoadedRun;
 use tramline_engine::loop_runner::Proposal;
 use tramline_engine::planner::{CompletedTask, TaskPlan};
 
-/// How long servers may take to list their tools.
-const LIST_TOOLS_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum length of a finished task's output shown to the model, in characters.
 const OUTPUT_CHARS_MAX: usize = 2_000;
 
@@ -136,7 +135,7 @@ impl IntentRequest<'_> {
             context.insert(key, value);
         }
         let context = Value::from(context);
-        let runner = plan_request::server_loop_runner(means);
+        let runner = planner::loop_runner(means);
         let upstream = means.trace_context();
         runner
             .propose(self.intent, Some(&context), &taken, upstream)

@@ -3,6 +3,7 @@
 use super::error::{ControlError, ReplyCode};
 use super::wait::{self, ControlReply};
 use super::{execute_dag, read, replan};
+use crate::planner;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
 use tramline_core::formats::tool_plan::ToolPlan;
@@ -10,32 +11,11 @@ use tramline_core::ids::RunId;
 use tramline_core::text::display_name;
 use tramline_core::{Map, Value};
 use tramline_engine::Fault;
-use tramline_engine::loop_runner::{CallerContext, Intent, LoopRunner, PendingPlan, PlanClaim};
+use tramline_engine::loop_runner::{Intent, PendingPlan, PlanClaim};
 use tramline_engine::planner::TaskPlan as Guess;
 
 /// The tool that receives plans.
 const TOOL: &str = "submit_plan";
-
-/// The loop runner of a server, with its model if it has one.
-pub(crate) fn server_loop_runner(means: &CallContext) -> LoopRunner {
-    let runner = LoopRunner::new(means.engine.clone());
-    match &means.shared.options.model {
-        Some(model) => runner.with_model(model.clone()),
-        None => runner,
-    }
-}
-
-/// The context of a call: caller, origin and expiry.
-pub(crate) fn caller_context(means: &CallContext) -> CallerContext {
-    CallerContext {
-        owner: means.caller().name,
-        caller: Some(means.caller().journal_name(&means.request)),
-        origin: means.shared.options.origin.clone(),
-        ttl_ms: means.shared.options.ttl_ms(),
-        cancel: means.request.ct.clone(),
-        upstream: means.trace_context(),
-    }
-}
 
 /// A request for a plan, and what the plan is for.
 pub(super) struct PlanQuestion<'a> {
@@ -68,8 +48,8 @@ impl PlanQuestion<'_> {
             about: about.into(),
             more: self.context_fields,
         };
-        let asked = server_loop_runner(means)
-            .ask_agent(intent, &caller_context(means))
+        let asked = planner::loop_runner(means)
+            .ask_agent(intent, &planner::caller_context(means))
             .await;
         let (handle, asks) = asked?;
         told.insert("handle", handle.into());
@@ -118,11 +98,14 @@ pub(super) async fn claim_handle(
     let Some(handle) = handle else {
         return Ok(None);
     };
-    let runner = server_loop_runner(means);
+    let runner = planner::loop_runner(means);
     if let Some(claim) = runner.claim_plan_request(handle, run).await? {
         return Ok(Some(claim));
     }
-    match runner.plan_request(handle, &caller_context(means)).await {
+    match runner
+        .plan_request(handle, &planner::caller_context(means))
+        .await
+    {
         Ok(PendingPlan::Used(run)) => Err(used_error(handle, &run)),
         Ok(PendingPlan::Loop(_) | PendingPlan::External(_)) | Err(_) => {
             let says = format!("another plan was submitted for `{}`", display_name(handle));
@@ -137,7 +120,7 @@ pub(super) async fn release_handle(
     claim: Option<PlanClaim>,
 ) -> Result<(), ControlError> {
     match claim {
-        Some(claim) => Ok(server_loop_runner(means)
+        Some(claim) => Ok(planner::loop_runner(means)
             .release_plan_request(claim)
             .await?),
         None => Ok(()),

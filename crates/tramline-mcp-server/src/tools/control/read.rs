@@ -1,9 +1,9 @@
 //! Reads the arguments of a command: its workflow, tasks and checkpoint.
 
-use super::super::library::{check_calls, check_known_calls, flaws_value};
 use super::error::{ControlError, ReplyCode};
 use super::status::checkpoint_id;
 use super::wait::ControlReply;
+use crate::document_check::{check_calls, check_known_calls, flaws_value};
 use crate::error_codes;
 use crate::tool::CallContext;
 use tramline_core::flaw::{Flaw, FlawCode, Severity};

@@ -3,9 +3,10 @@
 use super::error::ControlError;
 use super::intent::{self, PlannedIntent};
 use super::read;
-use super::status::{checkpoint_id, checkpoint_type, needs_decision};
+use super::status::{checkpoint_id, needs_decision};
 use super::wait::{self, ControlReply};
 use super::{plan_request, seen_checkpoint, status};
+use crate::pause_reply::checkpoint_type;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
 use tramline_core::{Map, Value};
@@ -24,11 +25,12 @@ pub(super) async fn replan(
 ) -> Result<ControlReply, ControlError> {
     let arrival = means
         .shared
-        .control_state
+        .toolset_state
+        .control
         .arrive(&read::workflow_id(arguments)?);
     let loaded = read::load_workflow(means, arguments).await?;
     let run = &loaded.run;
-    means.shared.control_state.admit(&run.id).await?;
+    means.shared.toolset_state.control.admit(&run.id).await?;
     if run.outcome.is_some() {
         return Err(ended_fault(run).into());
     }

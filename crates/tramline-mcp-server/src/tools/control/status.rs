@@ -2,6 +2,7 @@
 
 use super::error::{ControlError, ReplyCode};
 use super::task_layers::{DagTask, TaskLayers, TaskResult};
+use crate::pause_reply::{answer_options, checkpoint_type};
 use crate::reply;
 use crate::tool::CallContext;
 use tramline_core::graph::Graph;
@@ -180,18 +181,6 @@ pub(super) fn needs_decision(pause: &Pause) -> bool {
     }
 }
 
-/// What a run waits for, in the terms shared by all toolsets.
-pub(crate) fn checkpoint_type(pause: &Pause) -> &'static str {
-    match pause {
-        Pause::Layer { .. } => "layer_complete",
-        Pause::Break { .. } => "halted",
-        Pause::Approval { .. } | Pause::Effect { .. } => "approval_required",
-        Pause::InDoubt { .. } => "in_doubt",
-        Pause::Child { .. } => "child_waiting",
-        Pause::Budget { .. } => "budget_exceeded",
-    }
-}
-
 /// The status of a run that waits. With per-layer validation an approval counts as a pause between layers;
 /// `checkpoint_type` distinguishes it.
 fn paused_status_word(run: &Run, pause: &Pause) -> &'static str {
@@ -201,17 +190,6 @@ fn paused_status_word(run: &Run, pause: &Pause) -> &'static str {
         }
         (SchedulePolicy::Layered | SchedulePolicy::Eager, pause) => checkpoint_type(pause),
     }
-}
-
-/// The answers to a pause that `approval_response` and `run_answer` accept.
-pub(crate) fn answer_options(pause: &Pause) -> Value {
-    let answers = pause_view::options(pause)
-        .iter()
-        .map(|option| match *option {
-            "proceed" => "approve",
-            other => other,
-        });
-    Value::array(answers.map(Value::from))
 }
 
 /// When a waiting run expires unless it is used, according to the store.

@@ -3,11 +3,10 @@
 use super::error::{ControlError, ReplyCode};
 use super::status::{self, needs_decision};
 use crate::elicitation::{self, AfterElicitation};
-use crate::progress::NotifyOptions;
+use crate::progress::{NotifyOptions, wait_with_progress};
 use crate::reply;
 use crate::run_wait::AwaitedRun;
 use crate::tool::CallContext;
-use crate::tools::graphs;
 use rmcp::model::CallToolResponse;
 use std::sync::Arc;
 use tramline_engine::DriveOutcome;
@@ -26,12 +25,15 @@ pub(super) async fn wait_for_run(
     tool: &str,
     mut underway: AwaitedRun,
 ) -> Result<ControlReply, ControlError> {
-    let _here = means.shared.control_state.register_waiting(&underway.run);
+    let _here = means
+        .shared
+        .toolset_state
+        .control
+        .register_waiting(&underway.run);
     let wishes = NotifyOptions::new(&means.request, means.log);
     loop {
         let ended =
-            graphs::wait_with_progress(&means.engine, &mut underway, &means.request, &wishes)
-                .await?;
+            wait_with_progress(&means.engine, &mut underway, &means.request, &wishes).await?;
         match ended {
             DriveOutcome::Finished(_) => return current_status(means, &underway).await,
             DriveOutcome::Paused(pauses) => {

@@ -1,22 +1,19 @@
 //! Resolves the workflow argument: the name of a known workflow, a file, or a document.
 
 use super::{ContextRef, LibraryReplyError, caller_key};
-use std::collections::BTreeMap;
+use crate::document_check::{check_known_calls, flaws_value};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::failure::FailureKind;
 use tramline_core::flaw::{Flaw, Severity};
-use tramline_core::formats::yaml_graph::{self, BUILTIN, CallSite, GraphDocument, ServerListing};
+use tramline_core::formats::yaml_graph::{self, BUILTIN, GraphDocument};
 use tramline_core::formats::{self, KnownServers, MistypedFields, ReadOptions};
 use tramline_core::graph::Graph;
 use tramline_core::ids::ToolName;
 use tramline_core::text::{display_name, nearest};
-use tramline_core::workflow::WORKFLOW_SERVER;
-use tramline_core::{Map, Str, Value};
+use tramline_core::{Str, Value};
 use tramline_engine::library::TEXT_BYTES_MAX;
 
-/// How long servers may take to list their tools.
-const LIST_TOOLS_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long reading a file may take: longer means that the disk hangs.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of names shown for an unknown name.
@@ -177,88 +174,11 @@ fn unknown_workflow(with: ContextRef<'_>, name: &str) -> LibraryReplyError {
     wrong.suggesting("workflow_discover finds one by what it does")
 }
 
-/// Flaws in the calls of a document that is about to run: unknown servers and tools. Asks its servers, so that
-/// their annotations are known too.
-pub(crate) async fn check_calls(with: ContextRef<'_>, document: &GraphDocument) -> Vec<Flaw> {
-    let mut servers: Vec<&Str> = document
-        .calls
-        .iter()
-        .map(|call| &call.name.server)
-        .collect();
-    servers.sort();
-    servers.dedup();
-    let tools = with.engine.tools();
-    let asking = servers.into_iter().map(|server| tools.list_server(server));
-    // A server that does not answer in time fails in the run.
-    let _ = tokio::time::timeout(LIST_TOOLS_TIMEOUT, futures_util::future::join_all(asking)).await;
-    let own = document.workflows.iter();
-    let own = own.map(|graph| graph.workflow.name.clone()).collect();
-    check_known_calls(with, &document.calls, own).await
-}
-
-/// Flaws in calls according to the registry; only servers that were never listed are asked.
-pub(crate) async fn check_known_calls(
-    with: ContextRef<'_>,
-    calls: &[CallSite],
-    mut workflows: Vec<Str>,
-) -> Vec<Flaw> {
-    let registry = with.engine.registry();
-    let mut said: BTreeMap<Str, ServerListing> = BTreeMap::new();
-    for call in calls {
-        let server = &call.name.server;
-        if said.contains_key(server) {
-            continue;
-        }
-        if server == WORKFLOW_SERVER {
-            let _ = with.engine.library().refresh().await;
-            workflows.extend(with.engine.workflows().names());
-            said.insert(
-                server.clone(),
-                ServerListing::Tools(std::mem::take(&mut workflows)),
-            );
-            continue;
-        }
-        let asked = tokio::time::timeout(LIST_TOOLS_TIMEOUT, registry.server_tools(server)).await;
-        let listing = match asked {
-            Ok(Ok(Some(Ok(tools)))) => {
-                ServerListing::Tools(tools.iter().map(|tool| tool.name.tool.clone()).collect())
-            }
-            Ok(Ok(None)) => ServerListing::NoServer(registry.servers()),
-            Ok(Ok(Some(Err(_))) | Err(_)) | Err(_) => ServerListing::Unlisted,
-        };
-        said.insert(server.clone(), listing);
-    }
-    yaml_graph::check_calls(calls, |server| {
-        said.get(server).cloned().unwrap_or(ServerListing::Unlisted)
-    })
-}
-
 /// Whether any flaw is an error.
 pub(super) fn has_errors(flaws: &[Flaw]) -> bool {
     flaws
         .iter()
         .any(|flaw| flaw.code.severity() == Severity::Error)
-}
-
-/// Flaws as shown to agents.
-pub(crate) fn flaws_value(flaws: &[Flaw]) -> Value {
-    Value::array(flaws.iter().map(|flaw| {
-        let mut told = Map::new();
-        told.insert("code", flaw.code.as_str().into());
-        let severity = match flaw.code.severity() {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
-        told.insert("severity", severity.into());
-        told.insert("line", flaw.span.line.into());
-        told.insert("column", flaw.span.column.into());
-        told.insert("path", flaw.span.pointer.as_str().into());
-        told.insert("message", flaw.message.as_str().into());
-        if let Some(suggestion) = &flaw.suggestion {
-            told.insert("suggestion", suggestion.as_str().into());
-        }
-        told.into()
-    }))
 }
 
 /// The error for an invalid document: each flaw with its line and fix.

@@ -1,10 +1,11 @@
 //! `workflow_execute`: one run of a workflow and its result.
 
 use super::run::{RunResult, run};
-use super::source::{WorkflowSource, called_tools, flaws_value, record_use, resolve};
+use super::source::{WorkflowSource, called_tools, record_use, resolve};
 use super::{
     LibraryReplyError, caller_key, reply_or_error, success, text_argument, workflow_argument,
 };
+use crate::document_check::flaws_value;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! `workflow_validate`: all flaws of a workflow, with suggested fixes.
 
-use super::source::{WorkflowSource, flaws_value, has_errors, resolve};
+use super::source::{WorkflowSource, has_errors, resolve};
 use super::{LibraryReplyError, reply_or_error, success, workflow_argument};
+use crate::document_check::flaws_value;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
 use tramline_core::graph::Graph;

@@ -3,11 +3,10 @@
 use super::session::{session_fault_reply, session_of_call};
 use super::sop_reply;
 use crate::elicitation::{self, AfterElicitation};
-use crate::progress::NotifyOptions;
+use crate::progress::{NotifyOptions, wait_with_progress};
 use crate::reply;
 use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tool::CallContext;
-use crate::tools::graphs;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use tokio_util::sync::CancellationToken;
 use tramline_core::failure::FailureKind;
@@ -139,8 +138,7 @@ async fn wait_for_call(
     underway.on_cancel = OnCancel::Continue;
     let wishes = NotifyOptions::new(&means.request, means.log);
     loop {
-        let watched =
-            graphs::wait_with_progress(&means.engine, &mut underway, &means.request, &wishes);
+        let watched = wait_with_progress(&means.engine, &mut underway, &means.request, &wishes);
         match watched.await? {
             DriveOutcome::Finished(_) => {
                 let ApprovedCallResult { answer, edit } =

@@ -123,7 +123,7 @@ impl SharedState {
                 )),
             }
         }
-        self.sop_state.set_gated_tools(gated);
+        self.toolset_state.sop.set_gated_tools(gated);
         told
     }
 

@@ -4,9 +4,9 @@ use super::annotation_warnings;
 use super::pinned::{self, PinnedLookup, PinnedProcedure};
 use super::session::is_over_http;
 use super::sop_reply;
+use crate::document_check::flaws_value as flaws_told;
 use crate::reply;
 use crate::tool::CallContext;
-use crate::tools::library::flaws_value as flaws_told;
 use rmcp::model::CallToolResult;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(crate) struct LoadedProcedure {
 
 pub(super) async fn load_graph(means: CallContext, arguments: Value) -> CallToolResult {
     let file = arguments.get("sop_file").and_then(Value::as_str);
-    let (pin, loaded) = match means.shared.sop_state.pinned() {
+    let (pin, loaded) = match means.shared.toolset_state.sop.pinned() {
         Some(pinned) => match pinned::find(pinned, file) {
             PinnedLookup::Found(name, loaded) => (Some(name), loaded),
             PinnedLookup::Refused(message) => {
@@ -83,7 +83,7 @@ async fn start_session(
         pinned: pin.clone(),
     };
     let PinnedStart { id, ended } = means.engine.start_pinned_session(guide).await?;
-    let seats = &means.shared.sop_state;
+    let seats = &means.shared.toolset_state.sop;
     seats.list_procedure(&loaded.sops[0]);
     let before = match is_over_http(means) {
         true => None,

@@ -1,7 +1,7 @@
 //! Procedures pinned by the operator: the only ones that can be loaded, as read at startup.
 
-use super::load_graph::LoadedProcedure;
-use crate::SharedState;
+use super::load_graph::{LoadedProcedure, read_procedure};
+use crate::{Server, SharedState};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use tramline_core::ids::RunId;
@@ -216,9 +216,31 @@ impl SharedState {
         };
         self.engine.pin(pins).map_err(|fault| fault.to_string())?;
         for procedure in &procedures {
-            self.sop_state.list_procedure(&procedure.sops[0]);
+            self.toolset_state.sop.list_procedure(&procedure.sops[0]);
         }
-        self.sop_state.pin(procedures);
+        self.toolset_state.sop.pin(procedures);
         Ok(told)
+    }
+}
+
+impl Server {
+    /// Pins procedures: only these can be loaded, the downstream tools that they name are served through the
+    /// gate, and everything agents start here passes the gate. Returns warnings for the operator.
+    pub async fn pin_procedures(
+        &self,
+        procedures: Vec<PinnedProcedure>,
+        terms: PinOptions,
+    ) -> Result<Vec<String>, String> {
+        let told = self.0.pin(procedures, terms).await?;
+        self.0.announce_changes();
+        Ok(told)
+    }
+
+    /// Reads a procedure to be pinned, from the allowed roots or an https address. Returns its warnings too.
+    pub async fn read_procedure(
+        &self,
+        place: &str,
+    ) -> Result<(PinnedProcedure, Vec<String>), String> {
+        read_procedure(&self.0.engine, place).await
     }
 }

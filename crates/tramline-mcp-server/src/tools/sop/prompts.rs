@@ -16,7 +16,7 @@ pub(super) fn prompt_uri(name: &str) -> String {
 
 /// A prompt for each procedure.
 pub(crate) fn list_prompts(shared: &SharedState) -> ListPromptsResult {
-    let all = shared.sop_state.procedures();
+    let all = shared.toolset_state.sop.procedures();
     let prompts = all.iter().map(|sop| {
         let says = format!("The system prompt of the procedure {}", sop.name);
         Prompt::new(sop.name.as_str(), Some(says), None)
@@ -27,7 +27,8 @@ pub(crate) fn list_prompts(shared: &SharedState) -> ListPromptsResult {
 /// Returns one prompt.
 pub(crate) fn get_prompt(shared: &SharedState, name: &str) -> Result<GetPromptResult, ErrorData> {
     let sop = shared
-        .sop_state
+        .toolset_state
+        .sop
         .procedure(name)
         .ok_or_else(|| unknown_procedure(name))?;
     let message = PromptMessage::new_text(Role::User, sop.system_prompt());
@@ -36,7 +37,7 @@ pub(crate) fn get_prompt(shared: &SharedState, name: &str) -> Result<GetPromptRe
 
 /// A resource for each procedure.
 pub(crate) fn list_resources(shared: &SharedState) -> ListResourcesResult {
-    let all = shared.sop_state.procedures();
+    let all = shared.toolset_state.sop.procedures();
     let resources = all.iter().map(|sop| {
         Resource::new(prompt_uri(&sop.name), sop.name.as_str())
             .with_description("The system prompt of this procedure")
@@ -53,7 +54,7 @@ pub(crate) fn read_resource(
     let name = uri
         .strip_prefix(SCHEME)
         .and_then(|it| it.strip_suffix("/system-prompt"));
-    let sop = name.and_then(|name| shared.sop_state.procedure(name));
+    let sop = name.and_then(|name| shared.toolset_state.sop.procedure(name));
     let sop = sop.ok_or_else(|| unknown_procedure(uri))?;
     let contents = ResourceContents::text(sop.system_prompt(), uri).with_mime_type("text/markdown");
     Ok(ReadResourceResult::new(vec![contents]))

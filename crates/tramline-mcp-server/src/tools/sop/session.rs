@@ -140,7 +140,7 @@ pub(super) async fn session_of_call(
             let message = "session_id is required: pass the one that load_graph returned";
             return Err(Fault::Rejected(message.into()));
         }
-        None => locked(&means.shared.sop_state.current)
+        None => locked(&means.shared.toolset_state.sop.current)
             .clone()
             .ok_or_else(|| {
                 Fault::Rejected("no procedure is loaded: call load_graph first".into())

@@ -1,0 +1,27 @@
+//! What a pause is called and how it can be answered, in the terms shared by all toolsets.
+
+use tramline_core::journal::Pause;
+use tramline_core::{Value, pause_view};
+
+/// What a run waits for.
+pub(crate) fn checkpoint_type(pause: &Pause) -> &'static str {
+    match pause {
+        Pause::Layer { .. } => "layer_complete",
+        Pause::Break { .. } => "halted",
+        Pause::Approval { .. } | Pause::Effect { .. } => "approval_required",
+        Pause::InDoubt { .. } => "in_doubt",
+        Pause::Child { .. } => "child_waiting",
+        Pause::Budget { .. } => "budget_exceeded",
+    }
+}
+
+/// The answers to a pause that `approval_response` and `run_answer` accept.
+pub(crate) fn answer_options(pause: &Pause) -> Value {
+    let answers = pause_view::options(pause)
+        .iter()
+        .map(|option| match *option {
+            "proceed" => "approve",
+            other => other,
+        });
+    Value::array(answers.map(Value::from))
+}
