@@ -150,6 +150,9 @@ impl FromStr for Checkpoint {
     }
 }
 
+/// The server whose tools need no configuration.
+pub const BUILTIN: &str = "builtin";
+
 /// The name of a tool of a server, including `builtin`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ToolName {

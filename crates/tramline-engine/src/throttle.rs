@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tramline_core::Value;
 use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::formats::yaml_graph::BUILTIN;
+use tramline_core::ids::BUILTIN;
 use tramline_core::ids::ToolName;
 use tramline_core::pause_view::FileChange;
 

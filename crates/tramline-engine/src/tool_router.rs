@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_core::failure::Failure;
-use tramline_core::formats::yaml_graph::BUILTIN;
+use tramline_core::ids::BUILTIN;
 use tramline_core::ids::ToolName;
 use tramline_core::pause_view::FileChange;
 use tramline_core::{Str, Value};

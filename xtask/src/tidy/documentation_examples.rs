@@ -7,8 +7,9 @@ use anyhow::Result;
 use std::path::Path;
 use tramline_core::Str;
 use tramline_core::flaw::{Flaw, FlawCode};
-use tramline_core::formats::yaml_graph::{BUILTIN, ServerListing};
+use tramline_core::formats::yaml_graph::ServerListing;
 use tramline_core::formats::{self, ReadOptions, sop_markdown};
+use tramline_core::ids::BUILTIN;
 
 /// The tools of the built-in server.
 const BUILTINS: [&str; 9] = [

@@ -27,9 +27,6 @@ pub use call_checks::{CallSite, ServerListing, check_calls};
 pub use editor_schema::json_schema;
 pub use write::write;
 
-/// The server whose tools need no configuration.
-pub const BUILTIN: &str = "builtin";
-
 /// A parsed and checked document, ready to be served.
 #[derive(Debug)]
 pub struct GraphDocument {

@@ -2,8 +2,8 @@
 
 use super::{OpenStep, Run, StepStage, Token};
 use crate::failure::Failure;
-use crate::formats::yaml_graph::BUILTIN;
 use crate::graph::Graph;
+use crate::ids::BUILTIN;
 use crate::ids::{NodeIx, StepNo};
 use crate::journal::{Event, FanOutItem, Outcome};
 use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, UnhandledFailure};

@@ -1,7 +1,7 @@
 //! The searchable document of a tool or workflow.
 
 use super::tokenize::split_name;
-use tramline_core::formats::yaml_graph::BUILTIN;
+use tramline_core::ids::BUILTIN;
 use tramline_core::ids::ToolName;
 use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_core::{Str, Value};

@@ -1,7 +1,7 @@
 //! The node types and the tools they stand for.
 
 use crate::formats::KnownServers;
-use crate::formats::yaml_graph::BUILTIN;
+use crate::ids::BUILTIN;
 use crate::ids::ToolName;
 use tramline_expr::{Str, Value};
 

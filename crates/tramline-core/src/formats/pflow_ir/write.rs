@@ -7,9 +7,9 @@ use crate::formats::reference::{
     OutputReference, ReferenceOperand, ReferencePath, ReferenceStep, TextPart, parse_steps,
     path_of, pieces_of, reference_of,
 };
-use crate::formats::yaml_graph::BUILTIN;
 use crate::formats::yaml_graph::write::{write_limits, write_options};
 use crate::formats::{ConvertedDocument, LossCollector};
+use crate::ids::BUILTIN;
 use crate::ids::ToolName;
 use crate::setting_references;
 use crate::workflow::{

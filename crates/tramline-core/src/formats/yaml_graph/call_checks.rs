@@ -1,9 +1,10 @@
 //! The tool calls of a document: checks that their servers and tools exist.
 
+use super::GraphDocument;
 use super::tools::ToolDraft;
-use super::{BUILTIN, GraphDocument};
 use crate::flaw::{Flaw, FlawCode, SourceSpan};
 use crate::formats::{FlawCollector, KnownServers};
+use crate::ids::BUILTIN;
 use crate::ids::ToolName;
 use crate::text::{display_name, nearest};
 use crate::workflow::{Action, WORKFLOW_SERVER};

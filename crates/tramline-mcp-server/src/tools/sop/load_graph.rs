@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_core::failure::{Failure, FailureKind};
 use tramline_core::flaw::Flaw;
 use tramline_core::formats::sop_markdown;
-use tramline_core::formats::yaml_graph::BUILTIN;
+use tramline_core::ids::BUILTIN;
 use tramline_core::ids::ToolName;
 use tramline_core::sop::{Sop, SopFiles};
 use tramline_core::{Map, Str, Value};
