@@ -49,16 +49,6 @@ pub fn message(graph: &Graph, pause: &Pause) -> String {
     }
 }
 
-/// The answers that a pause accepts, as users write them.
-pub fn options(pause: &Pause) -> &'static [&'static str] {
-    match pause {
-        Pause::Layer { .. } | Pause::Approval { .. } => &["proceed", "reject"],
-        Pause::Break { .. } | Pause::Effect { .. } => &["proceed", "skip", "reject"],
-        Pause::InDoubt { .. } | Pause::Child { .. } => &["retry", "skip", "reject"],
-        Pause::Budget { .. } => &["extend", "reject"],
-    }
-}
-
 /// The same amount again of the exhausted part: what a plain yes to a budget pause grants.
 pub fn default_extension(pause: &Pause) -> Option<Budget> {
     match pause {
@@ -111,7 +101,7 @@ pub fn pause_value(graph: &Graph, run: &RunId, seq: Seq, pause: &Pause) -> Value
         }
     };
     told.insert("message", message(graph, pause).into());
-    let options = options(pause).iter().map(|option| Value::from(*option));
+    let options = pause.options().iter().map(|option| Value::from(*option));
     told.insert("options", Value::array(options));
     if let Some(call) = call_value(pause, Extent::Bounded) {
         told.insert("call", call);

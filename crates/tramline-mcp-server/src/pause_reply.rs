@@ -17,11 +17,9 @@ pub(crate) fn checkpoint_type(pause: &Pause) -> &'static str {
 
 /// The answers to a pause that `approval_response` and `run_answer` accept.
 pub(crate) fn answer_options(pause: &Pause) -> Value {
-    let answers = pause_view::options(pause)
-        .iter()
-        .map(|option| match *option {
-            "proceed" => "approve",
-            other => other,
-        });
+    let answers = pause.options().iter().map(|option| match *option {
+        "proceed" => "approve",
+        other => other,
+    });
     Value::array(answers.map(Value::from))
 }

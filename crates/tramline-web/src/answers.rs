@@ -158,7 +158,7 @@ async fn append_answer(
 }
 
 fn parse_answer(given: &AnswerBody, pause: &Pause) -> Result<Answer, ApiError> {
-    let fits = pause_view::options(pause);
+    let fits = pause.options();
     let word = given.answer.as_str();
     if !fits.contains(&word) {
         let fits = fits.join(", ");

@@ -77,6 +77,16 @@ pub enum Pause {
 }
 
 impl Pause {
+    /// The answers that a pause accepts, as users write them.
+    pub fn options(&self) -> &'static [&'static str] {
+        match self {
+            Self::Layer { .. } | Self::Approval { .. } => &["proceed", "reject"],
+            Self::Break { .. } | Self::Effect { .. } => &["proceed", "skip", "reject"],
+            Self::InDoubt { .. } | Self::Child { .. } => &["retry", "skip", "reject"],
+            Self::Budget { .. } => &["extend", "reject"],
+        }
+    }
+
     /// The node it concerns, if any.
     pub fn node(&self) -> Option<NodeIx> {
         match self {

@@ -8,7 +8,6 @@ use crate::ids::{NodeIx, Seq};
 use crate::journal::{
     Answer, Entry, Event, ForkOrigin, Outcome, Pause, ProposedCall, SchedulePolicy,
 };
-use crate::pause_view;
 use std::sync::Arc;
 use tramline_expr::Value;
 
@@ -283,7 +282,7 @@ fn with_arguments(call: &ProposedCall, arguments: &Value) -> Box<ProposedCall> {
 
 /// Why an answer does not fit a pause.
 fn invalid_answer_message(asked: &Pause) -> String {
-    let fitting = pause_view::options(asked).join(", ");
+    let fitting = asked.options().join(", ");
     match asked {
         Pause::Budget { what, .. } => format!(
             "this pause accepts {fitting}; extend `{}`, which is \

@@ -148,7 +148,7 @@ impl Question {
             node: pause.node().map(|node| graph.node(node).id.to_string()),
             message: pause_view::message(graph, pause),
             call: pause_view::call_value(pause, Extent::Whole).map(|call| (&call).into()),
-            options: pause_view::options(pause),
+            options: pause.options(),
         }
     }
 }

@@ -15,7 +15,7 @@ use tramline_core::formats::yaml_graph::GraphDocument;
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Event, Outcome, Pause};
-use tramline_core::{Map, Value, pause_view, trace};
+use tramline_core::{Map, Value, trace};
 use tramline_engine::{DriveOutcome, Engine, Fault, RunHandle, RunStart};
 
 /// The progress of shorter runs is printed at the end: too short to watch.
@@ -347,7 +347,7 @@ pub(super) async fn print_questions(engine: &Engine, run: &RunId, json: Option<M
         for line in prompt::answer_instructions(run, **seq, asked) {
             output::status_line(&format!("  {line}"));
         }
-        let flags: Vec<_> = pause_view::options(pause).iter().map(answer_flag).collect();
+        let flags: Vec<_> = pause.options().iter().map(answer_flag).collect();
         let options = flags.join(" | ");
         output::status_line(&format!("  tramline runs answer {point} {options}"));
     }

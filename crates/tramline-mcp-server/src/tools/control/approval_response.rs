@@ -102,7 +102,7 @@ fn read_decision(arguments: &Value, pause: &Pause) -> Result<Answer, ControlErro
     if approved == Some(false) || word == Some("reject") {
         return Ok(Answer::Reject);
     }
-    let fits = pause_view::options(pause);
+    let fits = pause.options();
     let usual = match pause {
         Pause::InDoubt { .. } | Pause::Child { .. } => None,
         Pause::Budget { .. } => Some("extend"),

@@ -10,7 +10,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tramline_core::graph::Graph;
 use tramline_core::ids::{Checkpoint, RunId, Seq};
 use tramline_core::journal::{Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Pause};
-use tramline_core::pause_view;
 use tramline_engine::{DriveOutcome, Engine, EventStream, Fault, LoadedRun, RunHandle};
 use tramline_process::EndRequest;
 
@@ -250,7 +249,7 @@ impl DebugSession {
         for (seq, pause) in &run.pauses {
             // Halts are resumed with `step` and `continue`.
             let is_halt = matches!(pause, Pause::Break { .. }) && word == "proceed";
-            let takes = pause_view::options(pause).contains(&word) && !is_halt;
+            let takes = pause.options().contains(&word) && !is_halt;
             if takes && (node.is_none() || id(pause).as_deref() == node) {
                 fitting.push((*seq, id(pause)));
             }
