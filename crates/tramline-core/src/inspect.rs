@@ -6,7 +6,8 @@
 use crate::graph::{Graph, Problem};
 use crate::ids::{NodeIx, RunId};
 use crate::journal::Entry;
-use crate::run::{InvalidEvent, Run};
+use crate::journal::InvalidEvent;
+use crate::run::Run;
 use crate::scope::{EvalMoment, RunView};
 use std::cell::Cell;
 use std::sync::Arc;

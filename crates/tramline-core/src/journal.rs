@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::graph::Patch;
 use crate::ids::{NodeIx, Seq, StepNo};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use tramline_expr::{Str, Value};
 
 mod budget;
@@ -47,6 +48,27 @@ pub struct Entry {
     /// What happened.
     pub event: Event,
 }
+
+/// An event that cannot follow the events before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidEvent {
+    /// The position of the event.
+    pub seq: Seq,
+    /// Why it is invalid.
+    pub message: String,
+}
+
+impl fmt::Display for InvalidEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "event {} cannot follow the journal before it: {}",
+            self.seq, self.message
+        )
+    }
+}
+
+impl std::error::Error for InvalidEvent {}
 
 /// What can happen in a run. Closed: a new event must break the build where it matters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,10 +6,10 @@
 use crate::graph::{Graph, Problem};
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
 use crate::journal::{
-    Budget, Entry, Event, FanOutItem, Outcome, Pause, ProposedCall, RunStarted, SettingVersions,
+    Budget, Entry, Event, FanOutItem, InvalidEvent, Outcome, Pause, ProposedCall, RunStarted,
+    SettingVersions,
 };
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
 
@@ -140,27 +140,6 @@ pub(crate) struct LayerState {
     /// Whether a task of the current layer failed without an error edge.
     pub(crate) failed: bool,
 }
-
-/// An event that cannot follow the events before it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidEvent {
-    /// The position of the event.
-    pub seq: Seq,
-    /// Why it is invalid.
-    pub message: String,
-}
-
-impl fmt::Display for InvalidEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "event {} cannot follow the journal before it: {}",
-            self.seq, self.message
-        )
-    }
-}
-
-impl std::error::Error for InvalidEvent {}
 
 impl Run {
     /// A run at its first event.

@@ -4,11 +4,11 @@ use super::call_history::CallHistory;
 use super::redacted::masked;
 use super::{Procedure, merge_slots};
 use crate::ids::{NodeIx, RunId, Seq, ToolName};
+use crate::journal::InvalidEvent;
 use crate::journal::{
     CarriedCall, CarriedState, Entry, Event, MoveKind, Outcome, SessionNote, SopMove, SopPosition,
     SopStarted, ToolAnswered, ToolCalled,
 };
-use crate::run::InvalidEvent;
 use crate::sop::Sop;
 use crate::todo::Todo;
 use std::collections::{BTreeMap, HashMap, HashSet};
