@@ -26,6 +26,7 @@ pub mod scope;
 pub mod setting_references;
 pub mod snapshot;
 pub mod sop;
+pub mod sop_coverage_chart;
 pub mod sop_history;
 pub mod sop_session;
 pub mod step;

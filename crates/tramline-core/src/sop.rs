@@ -1,6 +1,6 @@
 //! A procedure as plain data: what a reader produces from a file, and what a journal stores.
 //!
-//! Nothing here is indexed or compiled; [`Procedure`](crate::navigate::Procedure) is.
+//! Nothing here is indexed or compiled; [`Procedure`](crate::sop_session::Procedure) is.
 
 use crate::ids::NodeIx;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,11 @@ mod includes;
 
 pub use call_rules::{CallLookup, CallRule, OnViolation, RuleDemand};
 pub use includes::{FILES_MAX, SopFileRequest, SopFiles};
+
+/// The shape of the nodes at which a procedure starts or ends.
+pub const END_SHAPE: &str = "stadium";
+/// The shape of a decision.
+pub const DECISION_SHAPE: &str = "rhombus";
 
 /// A written procedure: a flowchart with instructions for its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

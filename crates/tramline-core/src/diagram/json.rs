@@ -4,12 +4,11 @@
 
 use super::{DiagramNodeKind, WorkflowDiagram};
 use crate::flaw::SourceSpan;
-use crate::formats::mermaid::NodeShape;
 use crate::graph::Graph;
 use crate::ids::NodeIx;
 use crate::journal::{Entry, Event};
 use crate::layers::Layers;
-use crate::sop::Sop;
+use crate::sop::{DECISION_SHAPE, END_SHAPE, Sop};
 use crate::workflow::Action;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -217,7 +216,7 @@ impl WorkflowDiagram {
 
 fn sop_node(sop: &Sop, at: NodeIx) -> DiagramJsonNode {
     let node = &sop.nodes[at.index()];
-    let round = node.shape == NodeShape::STADIUM.display_name();
+    let round = node.shape == END_SHAPE;
     let leads_on = sop.edges.iter().any(|edge| edge.from == at);
     let kind = if sop.entry == at {
         "entry"
@@ -225,7 +224,7 @@ fn sop_node(sop: &Sop, at: NodeIx) -> DiagramJsonNode {
         "hub"
     } else if round || !leads_on {
         "terminal"
-    } else if node.shape == NodeShape::RHOMBUS.display_name() {
+    } else if node.shape == DECISION_SHAPE {
         "decision"
     } else {
         "prompt"

@@ -3,9 +3,8 @@
 use super::demands::Dominators;
 use super::guard::Guard;
 use super::rules::CompiledRules;
-use crate::formats::mermaid::NodeShape;
 use crate::ids::NodeIx;
-use crate::sop::{Slot, Sop, SopEdge, SopNode};
+use crate::sop::{DECISION_SHAPE, END_SHAPE, Slot, Sop, SopEdge, SopNode};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tramline_expr::Str;
@@ -117,13 +116,13 @@ impl Procedure {
 
     /// Whether the procedure ends at a node: it has no outgoing edges, or it is drawn as an end.
     pub fn is_terminal(&self, at: NodeIx) -> bool {
-        let round = self.node(at).shape == NodeShape::STADIUM.display_name();
+        let round = self.node(at).shape == END_SHAPE;
         self.out_edges[at.index()].is_empty() || (round && self.sop.entry != at)
     }
 
     /// Whether a node is drawn as a decision.
     pub fn is_decision(&self, at: NodeIx) -> bool {
-        self.node(at).shape == NodeShape::RHOMBUS.display_name()
+        self.node(at).shape == DECISION_SHAPE
     }
 
     /// The slot with this name, whichever node collects it.

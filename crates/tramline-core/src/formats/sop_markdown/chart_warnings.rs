@@ -2,7 +2,8 @@
 
 use super::{ChartNodes, SopReader};
 use crate::flaw::FlawCode;
-use crate::formats::mermaid::{ByteSpan, Flowchart, NodeShape};
+use crate::formats::mermaid::{ByteSpan, Flowchart};
+use crate::sop::{DECISION_SHAPE, END_SHAPE};
 use crate::sop::{Sop, SopNode};
 use std::collections::HashSet;
 
@@ -18,8 +19,8 @@ impl SopReader<'_> {
         for (at, node) in sop.nodes.iter().enumerate() {
             let (spot, out) = (drawn.spans[at], ways[at].as_slice());
             let is_entry = sop.entry.index() == at;
-            let is_round = node.shape == NodeShape::STADIUM.display_name();
-            let is_decision = node.shape == NodeShape::RHOMBUS.display_name();
+            let is_round = node.shape == END_SHAPE;
+            let is_decision = node.shape == DECISION_SHAPE;
             if is_decision {
                 self.warn_about_decision(chart, drawn, sop, node, spot, out);
             }

@@ -5,6 +5,7 @@ use crate::shared;
 use std::time::{Duration, Instant};
 use tramline_core::formats::sop_markdown;
 use tramline_core::sop::SopFiles;
+use tramline_core::sop_coverage_chart;
 use tramline_core::sop_session::audit::{self, Auditor};
 use tramline_core::sop_session::coverage::SopCoverage;
 
@@ -37,7 +38,7 @@ fn what_is_off_is_told_with_its_place() {
     let mut coverage = SopCoverage::new(procedure);
     coverage.add(procedure, 0, &found);
     assert_eq!(coverage.covered(), (3, 1));
-    let picture = coverage.mermaid(procedure).unwrap();
+    let picture = sop_coverage_chart::mermaid(&coverage, procedure).unwrap();
     assert!(picture.contains("linkStyle"), "{picture}");
     assert!(tramline_core::formats::mermaid::read(picture.as_bytes()).is_ok());
 }
@@ -85,7 +86,7 @@ fn an_audit_goes_into_procedures_inside_others() {
             found
                 .iter()
                 .for_each(|it| coverage.add(procedure, number, it));
-            assert!(coverage.mermaid(procedure).is_some());
+            assert!(sop_coverage_chart::mermaid(&coverage, procedure).is_some());
             (coverage.sessions, coverage.nodes, coverage.edges)
         })
         .collect();

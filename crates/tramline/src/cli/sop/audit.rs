@@ -4,6 +4,7 @@ use super::{SessionArgs, output, read_with_includes};
 use crate::cli::{CliError, CliResult, CommonArgs, Exit};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
+use tramline_core::sop_coverage_chart;
 use tramline_core::sop_session::audit::{Auditor, SopAudit as Verdict, SopViolation};
 use tramline_core::sop_session::coverage::SopCoverage;
 
@@ -69,7 +70,7 @@ fn flowcharts(auditor: &Auditor, verdicts: &[Verdict]) -> Vec<String> {
         verdicts
             .iter()
             .for_each(|it| coverage.add(procedure, number, it));
-        coverage.mermaid(procedure)
+        sop_coverage_chart::mermaid(&coverage, procedure)
     });
     drawn.collect()
 }

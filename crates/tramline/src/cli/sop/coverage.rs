@@ -5,6 +5,7 @@ use crate::cli::{CliError, CliResult, CommonArgs, Exit};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use tramline_core::sop::Sop;
+use tramline_core::sop_coverage_chart;
 use tramline_core::sop_session::audit::Auditor;
 use tramline_core::sop_session::{Procedure, coverage};
 
@@ -85,14 +86,14 @@ fn coverage_json(found: &coverage::SopCoverage, procedure: &Procedure, drawn: bo
         "edges": ways.collect::<Vec<_>>(),
         "stopped_at": counted(&found.stopped),
         "off_edges": off.collect::<Vec<_>>(),
-        "mermaid": found.mermaid(procedure).filter(|_| drawn),
+        "mermaid": sop_coverage_chart::mermaid(found, procedure).filter(|_| drawn),
     })
 }
 
 fn print_coverage(found: &coverage::SopCoverage, procedure: &Procedure, drawn: bool) {
     let sop = &procedure.sop;
     let (nodes, edges) = found.covered();
-    if let Some(picture) = found.mermaid(procedure).filter(|_| drawn) {
+    if let Some(picture) = sop_coverage_chart::mermaid(found, procedure).filter(|_| drawn) {
         output::result(picture.trim_end());
     } else {
         for (at, count) in found.nodes.iter().enumerate() {
