@@ -4,10 +4,10 @@
 //! Everything is pure, like [`next`](mod@crate::next): each request returns the events to append,
 //! and an SOP session ([`Walk`]) is the fold over them. Nothing here makes a call.
 
-use crate::ids::NodeIx;
+use crate::ids::{NodeIx, ToolName};
 use crate::journal::{
     Event, GuardEvaluation, MoveKind, RefusedRequest, RequestKind, SessionNote, SopMove,
-    SopPosition,
+    SopPosition, ToolCalled,
 };
 use tramline_expr::{Limits, Map, Str, Value};
 
@@ -45,8 +45,13 @@ pub use tool_gate::{
 use crate::sop::SopMode;
 use crate::text::display_name;
 
+/// Whether a call may be the recorded one, whatever its redacted arguments were.
+pub fn may_be_same_call(called: &ToolCalled, tool: &ToolName, arguments: &Value) -> bool {
+    called.tool == *tool && may_equal_redacted(called, arguments)
+}
+
 /// Whether a call with these arguments may be a recorded one, whatever its redacted arguments were.
-pub(crate) fn may_equal_redacted(called: &crate::journal::ToolCalled, arguments: &Value) -> bool {
+fn may_equal_redacted(called: &ToolCalled, arguments: &Value) -> bool {
     redacted::may_equal(
         &redacted::masked(&called.arguments, &called.redacted),
         arguments,

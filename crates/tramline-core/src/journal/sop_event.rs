@@ -185,13 +185,6 @@ pub struct ToolCalled {
     pub repeats: Option<u32>,
 }
 
-impl ToolCalled {
-    /// Whether a call with these arguments may be the same one, whatever the redacted ones were.
-    pub fn may_be(&self, tool: &ToolName, arguments: &Value) -> bool {
-        self.tool == *tool && crate::sop_session::may_equal_redacted(self, arguments)
-    }
-}
-
 /// A call of an earlier session of the same caller, which still counts in the session that replaces
 /// it. Its number is that of the new session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -355,7 +355,7 @@ impl Engine {
         let same_elsewhere = |walk: &SopSession| {
             walk.open_calls.values().any(|it| {
                 let is_ours = it.step.as_ref().is_some_and(|step| step.run == by.run);
-                it.run.is_none() && !is_ours && it.may_be(tool, call.sent)
+                it.run.is_none() && !is_ours && sop_session::may_be_same_call(it, tool, call.sent)
             })
         };
         // A call in doubt that was made through another tool is not repeated through this one.
@@ -377,7 +377,7 @@ impl Engine {
         };
         let is_changed = |walk: &SopSession| {
             let recorded = same(walk).and_then(|it| walk.open_calls.get(&it));
-            recorded.is_some_and(|it| !it.may_be(tool, call.sent))
+            recorded.is_some_and(|it| !sop_session::may_be_same_call(it, tool, call.sent))
         };
         // A retry repeats the recorded call, and a setting in it may have changed.
         if self.read_sop_session(id, is_changed).await.map_err(says)? {

@@ -52,8 +52,9 @@ impl CallApproval {
     /// The question about an open call, if there is one.
     pub(super) fn of(walk: &SopSession, is_it: impl Fn(&ToolCalled) -> bool) -> Option<Self> {
         let (number, called) = walk.open_calls.iter().find(|(_, called)| is_it(called))?;
-        let same =
-            |it: &&ToolCalled| it.run.is_none() && it.may_be(&called.tool, &called.arguments);
+        let same = |it: &&ToolCalled| {
+            it.run.is_none() && sop_session::may_be_same_call(it, &called.tool, &called.arguments)
+        };
         Some(Self {
             is_repetition: walk.open_calls.values().any(|it| same(&it)),
             number: *number,

@@ -87,7 +87,7 @@ impl Engine {
             step: None,
             upstream: call.upstream.clone(),
         };
-        let same = |it: &ToolCalled| it.may_be(&pass.tool, &pass.arguments);
+        let same = |it: &ToolCalled| sop_session::may_be_same_call(it, &pass.tool, &pass.arguments);
         let asked = |walk: &SopSession| CallApproval::of(walk, |it| it.run.is_some() && same(it));
         // The same call finds its question again, even if it has been answered by now.
         if let Some(question) = self.read_sop_session(id, asked).await?
