@@ -1,13 +1,12 @@
 //! Arbitrary bytes in any format: checked like `tramline check` does, and drawn if valid.
 
-use tramline_core::formats::ReadOptions;
-use tramline_core::formats::diagnostics;
+use tramline_core::formats::{ReadOptions, SourceKind, diagnostics};
 
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    for form in [None, diagnostics::SourceKind::detect("fuzzed.md", text)] {
+    for form in [None, SourceKind::detect("fuzzed.md", text)] {
         let _ = diagnostics::check(text, form, ReadOptions::default());
     }
 }

@@ -23,6 +23,7 @@ mod reference;
 pub mod relative_path;
 pub mod scalar_positions;
 pub mod sop_markdown;
+mod source_kind;
 pub mod tool_plan;
 mod workflow_builder;
 pub mod yaml_graph;
@@ -31,6 +32,8 @@ mod yaml_text;
 pub use conversion_loss::ConvertedDocument;
 pub(crate) use conversion_loss::LossCollector;
 pub(crate) use diagnostics_collector::FlawCollector;
+pub use diagnostics_collector::MistypedFields;
+pub use source_kind::{SourceKind, detect_kind_name};
 
 /// The supported document formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,17 +77,6 @@ pub enum KnownServers<'a> {
     Configured(&'a [Str]),
     /// Any server, for callers that do not run the document.
     Any,
-}
-
-/// How a field that is probably a typo of a known one is reported. Its setting would silently not
-/// apply: a call with `aproval: true` would be made without asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MistypedFields {
-    /// As a warning, for documents that a person wrote or that are already stored.
-    #[default]
-    Warn,
-    /// As an error, for documents that run right after they are read.
-    Reject,
 }
 
 /// Options for reading a document.

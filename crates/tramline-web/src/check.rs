@@ -8,10 +8,10 @@ use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use tramline_core::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
-use tramline_core::formats::diagnostics::{self, SourceKind};
 use tramline_core::formats::{
     Format, KnownServers, ReadOptions, json_dag, pflow_ir, sop_markdown, yaml_graph,
 };
+use tramline_core::formats::{SourceKind, diagnostics};
 
 /// A document as text.
 #[derive(Debug, Deserialize)]

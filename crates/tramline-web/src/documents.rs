@@ -11,9 +11,9 @@ use serde_json::{Value as Told, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::PoisonError;
-use tramline_core::formats::diagnostics;
 use tramline_core::formats::document::BYTES_MAX;
 use tramline_core::formats::edit::{self, GraphEdit};
+use tramline_core::formats::{detect_kind_name, diagnostics};
 use tramline_engine::Admission;
 
 impl Studio {
@@ -70,7 +70,7 @@ fn document_json(studio: &Studio, id: &str, with_text: bool) -> Result<Told, Api
         "id": id,
         "name": name,
         "path": path.display().to_string(),
-        "format": diagnostics::detect_kind_name(&name, &text),
+        "format": detect_kind_name(&name, &text),
         "writable": writable,
         "hash": fingerprint(&text),
     });

@@ -1,6 +1,5 @@
 //! Collects the flaws of a document while it is read, up to a limit.
 
-use super::MistypedFields;
 use crate::flaw::{Flaw, FlawCode, Severity, SourceSpan};
 
 /// Most flaws kept per document; more are only counted, to limit memory.
@@ -8,6 +7,17 @@ const FLAWS_MAX: usize = 500;
 
 /// Longest message of a flaw, in characters; longer ones are cut, since they may quote the document.
 const MESSAGE_CHARS_MAX: usize = 500;
+
+/// How a field that is probably a typo of a known one is reported. Its setting would silently not
+/// apply: a call with `aproval: true` would be made without asking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MistypedFields {
+    /// As a warning, for documents that a person wrote or that are already stored.
+    #[default]
+    Warn,
+    /// As an error, for documents that run right after they are read.
+    Reject,
+}
 
 /// Collects flaws.
 #[derive(Debug, Default)]

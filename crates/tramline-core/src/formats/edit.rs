@@ -4,8 +4,7 @@
 //! (`writing`), and the text is parsed again. If the result differs from the computed value, the edit
 //! is rejected, so an edit never changes anything else.
 
-use super::diagnostics::SourceKind;
-use super::{FlawCollector, Format, detect, document, pflow_markdown};
+use super::{FlawCollector, Format, SourceKind, detect, document, pflow_markdown};
 use crate::flaw::Flaw;
 use apply::EditableText;
 use op::{ValueOp, ValueStep, key_step};

@@ -5,7 +5,7 @@ use super::{CliError, CliResult, CommonArgs, diagnostics, output, runs};
 use crate::config::read_document;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_core::formats::diagnostics::SourceKind;
+use tramline_core::formats::SourceKind;
 use tramline_core::formats::mermaid::{self, Diagram, StyleStatement};
 use tramline_core::formats::sop_markdown::{self, SopDocument};
 use tramline_core::ids::RunId;

@@ -1,6 +1,6 @@
 //! Edits of procedures change the flowchart and preserve comments and everything else.
 
-use crate::formats::diagnostics::SourceKind;
+use crate::formats::SourceKind;
 use crate::formats::edit::{GraphEdit, apply_edits};
 use crate::formats::sop_markdown;
 use proptest::prelude::*;

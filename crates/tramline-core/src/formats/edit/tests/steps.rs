@@ -1,8 +1,7 @@
 //! Edits of markdown workflows.
 
-use crate::formats::diagnostics::{self, SourceKind};
 use crate::formats::edit::{GraphEdit, apply_edits};
-use crate::formats::{Format, KnownServers, ReadOptions};
+use crate::formats::{self, Format, KnownServers, ReadOptions, SourceKind};
 use serde_json::json;
 
 const TEXT: &str = r#"# A file, or what stands in for it
@@ -57,12 +56,13 @@ fn made(text: &str, edits: serde_json::Value) -> Result<String, String> {
 fn after(text: &str, edits: serde_json::Value) -> String {
     let made = made(text, edits).unwrap();
     let hint = ReadOptions {
+        format: Some(Format::Markdown),
         known_servers: KnownServers::Any,
         ..ReadOptions::default()
     };
-    let form = Some(SourceKind::Workflows(Format::Markdown));
-    let checked = diagnostics::check(&made, form, hint);
-    assert_eq!(checked.workflows.len(), 1, "{made}\n{:?}", checked.flaws);
+    let read = formats::read(made.as_bytes(), hint);
+    let read = read.unwrap_or_else(|flaws| panic!("{made}\n{flaws:?}"));
+    assert_eq!(read.document.workflows.len(), 1, "{made}");
     made
 }
 
