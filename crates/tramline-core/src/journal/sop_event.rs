@@ -241,7 +241,35 @@ pub(crate) fn operands_value(operands: &[(Str, Value)]) -> Value {
     Value::array(told)
 }
 
+/// Characters of an operand's value shown in a sentence, to keep it readable; front ends get all of
+/// it.
+const VALUE_CHARS_MAX: usize = 120;
+
 impl CheckedRule {
+    /// The rule as a sentence: the author's message or the source, with the operands.
+    pub fn describe(&self) -> String {
+        let source = match &self.source {
+            Value::String(text) => text.to_string(),
+            other => other.to_json(),
+        };
+        let what = match &self.message {
+            Some(message) => message.to_string(),
+            None if self.holds == Some(false) => {
+                format!("the rule `{}: {source}` does not hold", self.rule)
+            }
+            None => format!("`{}: {source}`", self.rule),
+        };
+        let operands = self.operands.iter().map(|(name, value)| {
+            let value: String = value.to_json().chars().take(VALUE_CHARS_MAX).collect();
+            format!("{name} = {value}")
+        });
+        let operands: Vec<String> = operands.collect();
+        match operands.is_empty() {
+            true => what,
+            false => format!("{what} ({})", operands.join(", ")),
+        }
+    }
+
     /// The rule as a value for replies and traces.
     pub fn to_value(&self) -> Value {
         let mut told = Map::new();
