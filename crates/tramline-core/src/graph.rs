@@ -36,28 +36,38 @@ pub struct Graph {
 
 /// The compiled form of a node's action.
 pub(crate) enum CompiledAction {
+    /// Nothing to compile.
     Plain,
+    /// The arguments of a call.
     Arguments(CompiledTemplate),
     /// The items of a fan-out call, and its arguments.
     FanOut(CompiledTemplate, CompiledTemplate),
     /// The time a wait ends.
     Time(CompiledTemplate),
+    /// The expression of a transform.
     Expression(Expression),
+    /// The rules of a switch, each with the label it picks.
     Rules(Vec<(Rule, Str)>),
 }
 
 /// A [`Template`](crate::workflow::Template) with its expressions compiled.
-pub(crate) enum CompiledTemplate {
+pub enum CompiledTemplate {
+    /// A fixed value.
     Literal(Value),
+    /// A computed value.
     Expr(Expression),
+    /// An object of templates.
     Object(Vec<(Str, CompiledTemplate)>),
+    /// A list of templates.
     Array(Vec<CompiledTemplate>),
 }
 
 /// An outgoing edge of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct OutEdge {
+    /// The label on which it is taken.
     pub(crate) label: Str,
+    /// The target.
     pub(crate) to: NodeIx,
     /// The connection it belongs to. All edges between the same two nodes form one connection.
     pub(crate) connection: u32,
@@ -159,6 +169,7 @@ impl Graph {
         outs.any(|out| out.label == crate::workflow::ERROR_LABEL)
     }
 
+    /// The outgoing edges of a node.
     pub(crate) fn out_edges(&self, at: NodeIx) -> &[OutEdge] {
         &self.out_edges[at.index()]
     }
@@ -175,6 +186,7 @@ impl Graph {
         self.connection_count
     }
 
+    /// The compiled action of a node.
     pub(crate) fn compiled(&self, at: NodeIx) -> &CompiledAction {
         &self.compiled[at.index()]
     }

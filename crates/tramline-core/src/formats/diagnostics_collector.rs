@@ -28,6 +28,7 @@ pub(crate) struct FlawCollector {
 }
 
 impl FlawCollector {
+    /// A collector that reports probable typos in this way.
     pub(crate) fn new(mistyped_fields: MistypedFields) -> Self {
         Self {
             mistyped_fields,

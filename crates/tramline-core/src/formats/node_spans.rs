@@ -50,6 +50,7 @@ impl NodeSpans {
         all
     }
 
+    /// The format of the document, if it is known.
     pub(super) fn format(&self) -> Option<Format> {
         self.format
     }

@@ -17,7 +17,9 @@ const OPERAND_BYTES_MAX: usize = 300;
 /// A compiled guard.
 #[derive(Debug)]
 pub(crate) enum Guard {
+    /// A JSONata expression.
     Expression(Expression),
+    /// A JSON Logic rule.
     Rule(Rule),
 }
 
@@ -41,6 +43,7 @@ pub(super) struct GuardDecision {
 }
 
 impl Guard {
+    /// Compiles a guard: text is an expression, anything else a rule.
     pub(crate) fn compile(source: &Value) -> Result<Self, String> {
         match source {
             Value::String(text) => Expression::compile(text, scope::functions())
