@@ -1,6 +1,7 @@
 //! Arbitrary bytes in any format: checked like `tramline check` does, and drawn if valid.
 
-use tramline_core::formats::{ReadOptions, SourceKind, diagnostics};
+use tramline_formats::{ReadOptions, SourceKind};
+use tramline_views::diagnostics;
 
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {

@@ -1,7 +1,7 @@
 //! Arbitrary JSON as a server configuration: parsed with its variables expanded, or rejected with
 //! flaws.
 
-use tramline_core::Value;
+use tramline_expr::Value;
 use tramline_mcp_client::config;
 
 pub(crate) fn check(bytes: &[u8]) {

@@ -2,7 +2,7 @@
 //! have positions.
 
 use super::places;
-use tramline_core::formats::mermaid;
+use tramline_syntax::mermaid;
 
 pub(crate) fn check(bytes: &[u8]) {
     match mermaid::read(bytes) {

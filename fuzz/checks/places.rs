@@ -1,6 +1,6 @@
 //! What every reader guarantees: a rejection has at least one flaw, and every flaw has a position.
 
-use tramline_core::flaw::Flaw;
+use tramline_workflow::flaw::Flaw;
 
 pub(crate) fn check(flaws: &[Flaw]) {
     assert!(!flaws.is_empty(), "rejected without a flaw");

@@ -1,6 +1,6 @@
 //! Arbitrary text as a plan of tool calls: parsed into tasks, or rejected with reasons.
 
-use tramline_core::formats::tool_plan::ToolPlan;
+use tramline_formats::tool_plan::ToolPlan;
 
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {

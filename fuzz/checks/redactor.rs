@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, LazyLock};
 use tokio::runtime::Runtime;
-use tramline_core::Value;
 use tramline_engine::Settings;
 use tramline_engine::settings::not_redacted;
 use tramline_engine::testing::{FakeCipher, MemoryStore};
+use tramline_expr::Value;
 
 /// Bytes of the shortest secret that is redacted.
 const SECRET_BYTES_MIN: usize = 8;

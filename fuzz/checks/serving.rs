@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use tokio::runtime::Runtime;
-use tramline_core::Value;
-use tramline_core::formats::yaml_graph;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
+use tramline_formats::yaml_graph;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
 
 const GRAPH: &[u8] = b"version: '1.0'\nserver: {name: s, version: '1'}\ntools:\n  - name: echo_it\n    description: e\n    inputSchema: {type: object}\n    \

@@ -1,6 +1,6 @@
 //! Arbitrary text as recorded SOP sessions: at least one is parsed, or there is a reason.
 
-use tramline_core::sop_session::audit;
+use tramline_sop::audit;
 
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {

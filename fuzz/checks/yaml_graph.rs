@@ -1,7 +1,7 @@
 //! Arbitrary bytes as a YAML graph: parsed, or rejected with flaws that have positions.
 
 use super::places;
-use tramline_core::formats::{self, Format, KnownServers, ReadOptions};
+use tramline_formats::{Format, KnownServers, ReadOptions};
 
 pub(crate) fn check(bytes: &[u8]) {
     let hint = ReadOptions {
@@ -9,7 +9,7 @@ pub(crate) fn check(bytes: &[u8]) {
         known_servers: KnownServers::Any,
         ..ReadOptions::default()
     };
-    match formats::read(bytes, hint) {
+    match tramline_formats::read(bytes, hint) {
         Ok(read) => assert!(!read.document.workflows.is_empty()),
         Err(flaws) => places::check(&flaws),
     }

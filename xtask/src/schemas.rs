@@ -4,8 +4,8 @@ use crate::paths;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
-use tramline_core::formats::{json_dag, pflow_ir, yaml_graph};
-use tramline_core::trace::Trace;
+use tramline_formats::{json_dag, pflow_ir, yaml_graph};
+use tramline_views::trace::Trace;
 
 const DIR: &str = "schemas";
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
 use tramline::app::{self, App};
 use tramline::config::Config;
-use tramline::core::formats::yaml_graph::GraphDocument;
+use tramline::formats::yaml_graph::GraphDocument;
 
 const CALLS: usize = 10;
 const ROUNDS: usize = 200;

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline::core::ids::RunId;
 use tramline::engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline::store::Sqlite;
+use tramline::workflow::ids::RunId;
 
 const BODY_BYTES: usize = 2_048;
 const TURNS: usize = 5;

@@ -4,8 +4,8 @@ use anyhow::{Context, Result, anyhow};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tramline::core::formats::yaml_graph::{self, GraphDocument};
-use tramline::core::graph::Graph;
+use tramline::formats::yaml_graph::{self, GraphDocument};
+use tramline::workflow::graph::Graph;
 
 const HEAD: &str = "version: '1.0'\nserver: {name: bench, version: '1.0.0'}\n\
     executionLimits: {maxNodeExecutions: 10000000, maxExecutionTimeMs: 3600000}\n";

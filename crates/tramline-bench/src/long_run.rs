@@ -7,8 +7,8 @@ use crate::steps::{engine, run};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::process::Command;
-use tramline::core::journal::Event;
 use tramline::engine::seams::RunFilter;
+use tramline::workflow::journal::Event;
 
 /// The argument with which this program runs the measurement in its own process.
 pub(crate) const CHILD: &str = "--long-run";

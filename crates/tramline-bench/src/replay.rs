@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use tramline_core::formats::sop_markdown;
-use tramline_core::sop::Sop;
-use tramline_core::sop_session::Procedure;
-use tramline_core::sop_session::audit::{self, Transcript};
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_formats::sop_markdown;
+use tramline_sop::Procedure;
+use tramline_sop::audit::{self, Transcript};
+use tramline_workflow::sop::Sop;
 
 mod agent;
 mod shop;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline::app;
 use tramline::config::Config;
-use tramline::core::Value;
-use tramline::core::graph::Graph;
-use tramline::core::journal::Outcome;
 use tramline::engine::{DriveOutcome, Engine, RunStart};
+use tramline::expr::Value;
+use tramline::workflow::graph::Graph;
+use tramline::workflow::journal::Outcome;
 
 const CHAIN: usize = 100;
 const TURNS: usize = 1_000;

@@ -1,7 +1,7 @@
 //! Reads a tool's arguments; errors name what is missing or has the wrong type.
 
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
+use tramline_expr::Value;
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// A tool's arguments.
 pub(crate) struct Arguments<'a> {

@@ -10,9 +10,9 @@ use crate::roots::{Roots, WriteTarget, not_a_file, open_regular};
 use cap_std::fs::{Dir, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::{Tool, ToolHints};
+use tramline_expr::Value;
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// The largest file to copy, in bytes: a call must end.
 const COPY_BYTES_MAX: u64 = 4 << 30;

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::{Map, Value};
 use tramline_engine::clock;
 use tramline_engine::seams::{Tool, ToolHints};
+use tramline_expr::{Map, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// The largest file, in bytes: its content goes into the journal.
 const FILE_BYTES_MAX: u64 = 16 << 20;

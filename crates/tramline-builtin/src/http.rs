@@ -10,10 +10,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::text::RedactText;
-use tramline_core::{Map, Value};
 use tramline_engine::seams::{Tool, ToolHints};
+use tramline_expr::{Map, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::text::RedactText;
 
 /// The largest body, in bytes: responses go into the journal.
 const BODY_BYTES_MAX: usize = 16 << 20;

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
-use tramline_core::pause_view::FileChange;
-use tramline_core::text::{RedactText, nearest};
 use tramline_engine::seams::{
     Exchange, Model, ServerSource, ServerTools, Tool, ToolCallRequest, ToolHints, Tools,
 };
+use tramline_expr::Value;
+use tramline_views::pause_view::FileChange;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::text::{RedactText, nearest};
 
 mod arguments;
 mod copy_move_delete;

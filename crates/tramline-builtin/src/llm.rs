@@ -4,14 +4,14 @@ use crate::arguments::{Arguments, bad_arguments};
 use crate::describe;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::schema::Checker;
-use tramline_core::text::RedactText;
 use tramline_engine::long_work;
 use tramline_engine::seams::{
     Message, Model, ModelAnswer, Prompt, Role, Tool, ToolCallRequest, ToolHints,
 };
+use tramline_expr::Value;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::schema::Checker;
+use tramline_workflow::text::RedactText;
 
 /// The default length of a response, in tokens.
 const TOKENS_DEFAULT: u64 = 4_096;

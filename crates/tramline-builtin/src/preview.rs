@@ -7,11 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::io::Read;
 use std::time::Duration;
-use tramline_core::Value;
-use tramline_core::failure::Failure;
-use tramline_core::pause_view::FileChange;
-use tramline_core::text::RedactText;
-use tramline_core::text_diff::unified;
+use tramline_expr::Value;
+use tramline_views::pause_view::FileChange;
+use tramline_views::text_diff::unified;
+use tramline_workflow::failure::Failure;
+use tramline_workflow::text::RedactText;
 
 /// Larger files, in bytes, are only summarized: a diff is meant to be read.
 const COMPARED_BYTES_MAX: u64 = 512 << 10;

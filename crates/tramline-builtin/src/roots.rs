@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tramline_core::failure::{Failure, FailureKind};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Longer paths are not shown in failures, in characters.
 const PATH_CHARS_SHOWN: usize = 200;

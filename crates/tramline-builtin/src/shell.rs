@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::text::RedactText;
-use tramline_core::{Map, Value};
 use tramline_engine::seams::{Tool, ToolHints};
+use tramline_expr::{Map, Value};
 use tramline_process::{ProcessTree, TreeCommand};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::text::RedactText;
 
 /// How many characters of the last line of standard error are shown in the failure.
 const STDERR_CHARS_SHOWN: usize = 300;

@@ -4,10 +4,10 @@ use crate::arguments::Arguments;
 use crate::{describe, llm};
 use std::fmt::Write as _;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::failure::Failure;
-use tramline_core::text::RedactText;
 use tramline_engine::seams::{Message, Model, Prompt, Role, Tool, ToolCallRequest, ToolHints};
+use tramline_expr::Value;
+use tramline_workflow::failure::Failure;
+use tramline_workflow::text::RedactText;
 
 /// The name of the tool in plans.
 pub(crate) const NAME: &str = "finalize_summary";

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::Embedder;
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Most texts per call. An encoder needs a second or two for them.
 const BATCH_MAX: usize = 64;

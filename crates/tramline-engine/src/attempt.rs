@@ -6,10 +6,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::{RunId, StepNo, ToolName};
-use tramline_core::trace_context::TraceContext;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::{RunId, StepNo, ToolName};
+use tramline_workflow::trace_context::TraceContext;
 
 /// Time for a call to end by itself after its timeout, so that it can notify its server.
 const CANCEL_GRACE: Duration = Duration::from_millis(500);

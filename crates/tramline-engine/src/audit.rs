@@ -22,7 +22,7 @@ use crate::engine::Engine;
 use crate::fault::Fault;
 use serde_json::{Map, Value as Json};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_core::ids::RunId;
+use tramline_workflow::ids::RunId;
 
 /// Bytes of the arguments in a note; longer ones are cut. People read notes, and the journal has
 /// everything.

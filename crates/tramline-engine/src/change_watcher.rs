@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tramline_core::ids::RunId;
+use tramline_workflow::ids::RunId;
 
 /// Shortest interval between two checks of the store: answers come from people, so 25 ms is soon
 /// enough.

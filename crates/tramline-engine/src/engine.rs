@@ -24,12 +24,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tramline_core::Str;
-use tramline_core::graph::Patch;
-use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, EXPIRY, Entry, Event, Outcome, ParentStep, RunStarted};
-use tramline_core::run::Run;
-use tramline_core::trace::Trace;
+use tramline_expr::Str;
+use tramline_views::trace::Trace;
+use tramline_workflow::graph::Patch;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
+use tramline_workflow::journal::{Answer, EXPIRY, Entry, Event, Outcome, ParentStep, RunStarted};
+use tramline_workflow::run::Run;
 
 mod append_event;
 mod authority;

@@ -2,8 +2,8 @@
 
 use crate::engine::PersonNeeded;
 use crate::seams::StoreFault;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::EventTooLarge;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::EventTooLarge;
 
 /// Why the engine could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]

@@ -11,9 +11,9 @@ use crate::seams::{Append, AppendError, ClaimChange, Observer, RunIndexRow, RunS
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Instant;
-use tramline_core::ids::Seq;
-use tramline_core::journal::{Entry, Event, EventTooLarge, Outcome, StoredDocument};
-use tramline_core::run::Run;
+use tramline_workflow::ids::Seq;
+use tramline_workflow::journal::{Entry, Event, EventTooLarge, Outcome, StoredDocument};
+use tramline_workflow::run::Run;
 
 /// Initial capacity of a batch, in bytes: the events of a short run, or of a layer of a few tasks.
 const BODY_BYTES: usize = 2 << 10;

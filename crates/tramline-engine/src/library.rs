@@ -29,9 +29,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
-use tramline_core::graph::Graph;
-use tramline_core::text::nearest;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::text::nearest;
 
 /// The kind of the latest versions in the store.
 const KIND: &str = "workflow";

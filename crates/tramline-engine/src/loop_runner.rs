@@ -9,10 +9,10 @@ use crate::fault::Fault;
 use crate::seams::{Model, Tool};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use tramline_core::formats::tool_plan::ToolPlan;
-use tramline_core::ids::RunId;
-use tramline_core::trace_context::TraceContext;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_formats::tool_plan::ToolPlan;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::trace_context::TraceContext;
 
 mod candidates;
 mod check;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// The kind of these documents in the store. The key is a fingerprint of the entry.
 const KIND: &str = "learnt";

@@ -7,8 +7,8 @@
 
 use crate::seams::Tool;
 use std::sync::Arc;
-use tramline_core::ids::ToolName;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::ids::ToolName;
 
 mod bind;
 mod candidate_plans;

@@ -4,8 +4,8 @@
 
 use crate::engine::Engine;
 use std::fmt;
-use tramline_core::Str;
-use tramline_core::ids::ToolName;
+use tramline_expr::Str;
+use tramline_workflow::ids::ToolName;
 
 /// Bytes of a pattern; longer ones are rejected, because no tool name is that long.
 const PATTERN_BYTES_MAX: usize = 512;

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tramline_core::ids::RunId;
-use tramline_core::run::Run;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::run::Run;
 
 /// Runs that are resumed at one startup; the rest is resumed at the next one, or by hand.
 const RECOVERED_MAX: usize = 10_000;

@@ -34,10 +34,10 @@ use std::sync::{Arc, Mutex as Lock, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tool_cache::CachedTools;
-use tramline_core::Str;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
-use tramline_core::workflow::WORKFLOW_SERVER;
+use tramline_expr::Str;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 /// How long a server has to list its tools.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);

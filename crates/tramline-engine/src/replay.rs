@@ -12,15 +12,17 @@ use crate::seams::{Exchange, ServerTools, Store, Tool, ToolCallRequest, ToolHint
 use async_trait::async_trait;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
-use tramline_core::authority::{AgentAnswers, AnswerChannel};
-use tramline_core::compare::{Comparison, compare};
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Outcome, Pause};
-use tramline_core::trace::Trace;
-use tramline_core::workflow::Action;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_views::compare::{Comparison, compare};
+use tramline_views::trace::Trace;
+use tramline_workflow::authority::{AgentAnswers, AnswerChannel};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
+use tramline_workflow::journal::{
+    Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Outcome, Pause,
+};
+use tramline_workflow::workflow::Action;
 
 /// Pauses that are answered in one replay; a run with more is looping.
 const ROUNDS_MAX: usize = 10_000;

@@ -28,7 +28,7 @@ use postings::DocIx;
 use similarity::{ExactIndex, Reranker};
 use std::collections::HashMap;
 use std::fmt;
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// Most documents in the index. A search reads one row for each, which at this size still takes only milliseconds.
 pub const DOCUMENTS_MAX: usize = 100_000;

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use tramline_core::failure::Failure;
-use tramline_core::journal::ContentDigest;
-use tramline_core::setting_references::is_key;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::Failure;
+use tramline_workflow::journal::ContentDigest;
+use tramline_workflow::setting_references::is_key;
 
 mod encodings;
 mod fault;

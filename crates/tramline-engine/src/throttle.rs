@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::BUILTIN;
-use tramline_core::ids::ToolName;
-use tramline_core::pause_view::FileChange;
+use tramline_expr::Value;
+use tramline_views::pause_view::FileChange;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::BUILTIN;
+use tramline_workflow::ids::ToolName;
 
 /// The rate limit of the tools that match a pattern, all of them together.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::failure::Failure;
-use tramline_core::ids::BUILTIN;
-use tramline_core::ids::ToolName;
-use tramline_core::pause_view::FileChange;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_views::pause_view::FileChange;
+use tramline_workflow::failure::Failure;
+use tramline_workflow::ids::BUILTIN;
+use tramline_workflow::ids::ToolName;
 
 /// Tools of several origins. Unknown server names go to a default.
 pub struct ToolRouter {

@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant};
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// The kind of these documents in the store. The key is `server:tool`.
 const KIND: &str = "uses";

@@ -3,7 +3,7 @@
 use crate::seams::{Callable, Workflows};
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// Workflows by name. All of them can be replaced at once while runs continue.
 #[derive(Default)]

@@ -15,11 +15,11 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
-use tramline_core::Value;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_expr::Value;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{ClientOptions, Servers};
+use tramline_workflow::ids::ToolName;
 
 /// Number of short alternating rounds; the best one counts, because a long round never runs alone on a busy
 /// machine.

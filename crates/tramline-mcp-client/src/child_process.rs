@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{ChildStdin, ChildStdout};
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
+use tramline_expr::Value;
 use tramline_process::{ProcessTree, TreeCommand};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Environment variables that every child inherits: the same as in the reference clients, and no secrets.
 const INHERITED: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use tramline_core::Str;
+use tramline_expr::Str;
 
 mod expand;
 mod read;

@@ -18,8 +18,8 @@ use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// How long a child that failed its handshake has to exit, so that its exit status can be reported.
 const EXIT_STATUS_GRACE: Duration = Duration::from_millis(300);

@@ -1,8 +1,8 @@
 //! Data that a failure carries besides its message: whether the call was sent, and when to retry.
 
 use std::time::Duration;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Key in a failure's data: whether the request may have reached the server. If `false`, the tool certainly did
 /// not run, and even a non-repeatable call can be made again.

@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use std::collections::{BTreeMap, HashMap};
-use tramline_core::failure::{Failure, FailureKind};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Transport of an HTTP server.
 pub(super) type HttpTransport = StreamableHttpClientTransport<LimitedHttpClient>;

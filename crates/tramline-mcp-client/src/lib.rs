@@ -37,12 +37,12 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tramline_core::failure::Failure;
-use tramline_core::ids::ToolName;
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{
     Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
 };
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::Failure;
+use tramline_workflow::ids::ToolName;
 use wire_log::WireLog;
 
 /// Maximum size of a server's answer, in bytes. Longer answers are rejected. This is the HTTP transport's limit
@@ -62,7 +62,7 @@ pub const MAX_CONCURRENT: u32 = 64;
 /// Looks up an environment variable or a setting.
 pub type VariableLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-pub use tramline_core::text::RedactText;
+pub use tramline_workflow::text::RedactText;
 
 /// Removes secrets from a tool's description. Returns `None` for a tool whose name contains a secret.
 pub type RedactTool = Arc<dyn Fn(Tool) -> Option<Tool> + Send + Sync>;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinHandle;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// How much of a server's stderr is kept, in bytes: enough for a stack trace.
 const TAIL_BYTES: usize = 16 * 1024;

@@ -8,10 +8,10 @@ use rmcp::service::{Peer, ServiceError};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::time::Instant;
-use tramline_core::Str;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::{Tool, ToolHints};
+use tramline_expr::Str;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 /// Maximum number of tools kept per server: the largest known servers have a few hundred.
 const TOOLS_MAX: usize = 10_000;

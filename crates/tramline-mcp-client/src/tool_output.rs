@@ -3,9 +3,9 @@
 use super::RedactText;
 use super::bounded_reader::TOO_LONG_CODE;
 use rmcp::model::{ErrorCode, ErrorData};
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 /// Maximum length of a failure message taken from a tool's text, in characters. The full text is in the
 /// failure's data.

@@ -5,7 +5,7 @@
 use super::RedactText;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
 
 /// Maximum size of a kept message, in bytes. The contents of larger ones are in the journal.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024;

@@ -8,10 +8,10 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value as Json;
-use tramline_core::ids::RunId;
-use tramline_core::{Map, Value};
 use tramline_engine::audit::AuditNote;
 use tramline_engine::{Engine, Fault};
+use tramline_expr::{Map, Value};
+use tramline_workflow::ids::RunId;
 
 /// The `door` of audit records for tool calls.
 const AUDIT_DOOR: &str = "mcp";
@@ -145,7 +145,7 @@ fn run_of(id: String) -> String {
     if let Some((run, _)) = traced.and_then(|rest| rest.split_once('/')) {
         return run.to_owned();
     }
-    match id.parse::<tramline_core::ids::Checkpoint>() {
+    match id.parse::<tramline_workflow::ids::Checkpoint>() {
         Ok(point) => point.run.to_string(),
         Err(_) => id,
     }

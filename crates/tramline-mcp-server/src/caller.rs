@@ -4,11 +4,11 @@
 //! was started with a `session_id` that the caller does not give, is reported as not found.
 
 use rmcp::service::{RequestContext, RoleServer};
-use tramline_core::Str;
-use tramline_core::authority::AnswerChannel;
-use tramline_core::ids::RunId;
-use tramline_core::run::Run;
 use tramline_engine::{Engine, Fault, LoadedRun};
+use tramline_expr::Str;
+use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::run::Run;
 
 /// The caller of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use super::tools::{Toolset, graphs};
 use rmcp::model::Tool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tramline_core::graph::Graph;
-use tramline_core::text::nearest;
-use tramline_core::{Str, Value};
 use tramline_engine::seams::Tools;
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::text::nearest;
 
 /// A graph with its origin.
 pub(super) type GraphTool = (Arc<Graph>, Value);

@@ -11,10 +11,10 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{NodeIx, RunId};
-use tramline_core::journal::{Entry, Event, Outcome};
-use tramline_core::{pause_view, trace};
+use tramline_views::{pause_view, trace};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{NodeIx, RunId};
+use tramline_workflow::journal::{Entry, Event, Outcome};
 
 /// How long a client may take to accept a notification before it is dropped.
 pub(super) const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);

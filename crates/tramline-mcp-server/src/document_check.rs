@@ -3,10 +3,10 @@
 use crate::tool::CallContext;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tramline_core::flaw::{Flaw, Severity};
-use tramline_core::formats::yaml_graph::{self, CallSite, GraphDocument, ServerListing};
-use tramline_core::workflow::WORKFLOW_SERVER;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::yaml_graph::{self, CallSite, GraphDocument, ServerListing};
+use tramline_workflow::flaw::{Flaw, Severity};
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 /// How long servers may take to list their tools.
 pub(crate) const LIST_TOOLS_TIMEOUT: Duration = Duration::from_secs(15);

@@ -15,11 +15,11 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer, ServiceError};
 use std::time::Duration;
-use tramline_core::authority::AnswerChannel;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Event, Pause};
-use tramline_core::pause_view::Extent;
 use tramline_engine::{Engine, Fault, LoadedRun, Respondent};
+use tramline_views::pause_view::Extent;
+use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Event, Pause};
 
 mod form;
 pub(crate) mod url;

@@ -1,8 +1,8 @@
 //! Error codes, and one description of each fault for all toolsets.
 
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::{Map, Value};
 use tramline_engine::Fault;
+use tramline_expr::{Map, Value};
+use tramline_workflow::ids::{Checkpoint, RunId};
 
 /// Error codes in replies of our tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// Minimum length of a token beyond loopback, in bytes: shorter ones can be guessed.
 const TOKEN_BYTES_MIN: usize = 16;

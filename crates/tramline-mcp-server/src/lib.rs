@@ -9,9 +9,9 @@ use subscribers::Subscribers;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tools::ToolsetState;
-use tramline_core::Value;
-use tramline_core::graph::Graph;
 use tramline_engine::{Engine, Fault};
+use tramline_expr::Value;
+use tramline_workflow::graph::Graph;
 
 mod audit_log;
 mod caller;

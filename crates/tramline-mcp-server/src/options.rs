@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::Value;
 use tramline_engine::seams::Model;
+use tramline_expr::Value;
 
 /// Server options for runs that agents start.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! What a pause is called and how it can be answered, in the terms shared by all toolsets.
 
-use tramline_core::journal::Pause;
-use tramline_core::{Value, pause_view};
+use tramline_expr::Value;
+use tramline_workflow::journal::Pause;
 
 /// What a run waits for.
 pub(crate) fn checkpoint_type(pause: &Pause) -> &'static str {

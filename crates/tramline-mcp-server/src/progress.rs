@@ -7,11 +7,11 @@ use rmcp::service::{Peer, RequestContext, RoleServer};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{NodeIx, RunId, Seq, ToolName};
-use tramline_core::journal::{Entry, Event};
-use tramline_core::workflow::Action;
 use tramline_engine::{DriveOutcome, Engine, EventStream, Fault};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{NodeIx, RunId, Seq, ToolName};
+use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::workflow::Action;
 
 /// Interval of keep-alive messages during a step: silent connections are often closed after 30 seconds.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);

@@ -2,12 +2,13 @@
 
 use super::error_codes::{self, DescribedFault, ReplyCode};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{Outcome, Pause};
-use tramline_core::schema::SchemaErrors;
-use tramline_core::{Map, Value, pause_view, trace};
 use tramline_engine::Fault;
+use tramline_expr::{Map, Value};
+use tramline_views::{pause_view, trace};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{Outcome, Pause};
+use tramline_workflow::schema::SchemaErrors;
 
 mod content_blocks;
 

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::ContentDigest;
 use tramline_engine::Fault;
 use tramline_engine::seams::{Store, StoreFault};
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::ContentDigest;
 
 /// Kind of the key's document in the store, so that it outlives the process.
 const KIND: &str = "server-key";

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::run::Run;
 use tramline_engine::seams::RunStatus;
 use tramline_engine::{DriveOutcome, Engine, Fault, PauseAnswer, RunHandle, RunStart};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::run::Run;
 
 /// How often to poll a run that another process drives, in addition to store notifications: a process that dies
 /// sends none.

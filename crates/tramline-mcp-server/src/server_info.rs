@@ -6,7 +6,7 @@
 )]
 
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// Default instructions for agents, used if the documents have none.
 const INSTRUCTIONS: &str = "Each tool runs a whole workflow and returns its result. A run that \

@@ -13,10 +13,10 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::Outcome;
-use tramline_core::run::Run;
 use tramline_engine::{Fault, clock};
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::Outcome;
+use tramline_workflow::run::Run;
 
 /// A run that is done within this time is answered directly, without a task.
 pub(super) const TASK_AFTER: Duration = Duration::from_secs(1);
@@ -190,7 +190,7 @@ fn task_of(run: &Run) -> Task {
 /// Where a run is, as text.
 fn status_message(run: &Run) -> Option<String> {
     if let Some(pause) = run.pauses.values().next() {
-        return Some(tramline_core::pause_view::message(&run.graph, pause));
+        return Some(tramline_views::pause_view::message(&run.graph, pause));
     }
     let open = run.open_steps.values().next()?;
     Some(format!("at {}", run.graph.node(open.node).id))

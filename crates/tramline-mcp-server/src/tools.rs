@@ -12,8 +12,8 @@ use rmcp::model::{
     GetPromptResult, ListPromptsResult, ListResourcesResult, ReadResourceResult, Tool,
 };
 use std::str::FromStr;
-use tramline_core::text::nearest;
 use tramline_engine::Engine;
+use tramline_workflow::text::nearest;
 
 mod control;
 mod debugging;
@@ -184,7 +184,7 @@ impl FromStr for Toolset {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known toolsets: {}", names.join(", ")),
             };
-            let given = tramline_core::text::display_name(text);
+            let given = tramline_workflow::text::display_name(text);
             UnknownToolset { given, hint }
         })
     }

@@ -1,7 +1,7 @@
 //! The caller's trace context, from `_meta` or from HTTP headers.
 
 use rmcp::service::{RequestContext, RoleServer};
-use tramline_core::trace_context::TraceContext;
+use tramline_workflow::trace_context::TraceContext;
 
 /// The caller's trace context, if any. `_meta` takes precedence, because a header may belong to the connection.
 pub(super) fn from_request(context: &RequestContext<RoleServer>) -> Option<TraceContext> {

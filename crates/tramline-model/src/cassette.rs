@@ -11,8 +11,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::{Message, Model, ModelAnswer, Prompt, Role};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Largest cassette, in bytes.
 const CASSETTE_BYTES_MAX: u64 = 64 << 20;

@@ -41,7 +41,7 @@ impl FromStr for Dialect {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|one| one.as_str() == text);
         found.ok_or_else(|| {
-            let text = tramline_core::text::display_name(text);
+            let text = tramline_workflow::text::display_name(text);
             format!("unknown model dialect `{text}`; use openai or anthropic")
         })
     }

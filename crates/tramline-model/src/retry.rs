@@ -9,9 +9,9 @@ use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::clock;
 use tramline_engine::seams::{ModelAnswer, Prompt};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// The first backoff; each further one is twice as long.
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_core::ids::RunId;
 use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline_store::Sqlite;
+use tramline_workflow::ids::RunId;
 
 const BODY_BYTES: usize = 2_048;
 const SINGLE_APPENDS: u64 = 2_000;

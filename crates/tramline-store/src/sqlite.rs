@@ -30,12 +30,12 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::ContentDigest;
 use tramline_engine::seams::{
     Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunPage, RunRow, Store,
     StoreFault, StoreUsage,
 };
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::ContentDigest;
 pub use verify::{StoreProblem, Verification};
 use writer::{Durability, Writer};
 

@@ -3,7 +3,7 @@
 //! A run that another process takes over stays in its trace, and a child run finds its parent span, without storing or
 //! passing anything. Only spans without a run have random ids.
 
-use tramline_core::ids::{RunId, Seq, StepNo};
+use tramline_workflow::ids::{RunId, Seq, StepNo};
 
 /// The ids of one run's trace and spans.
 #[derive(Clone, Copy, Debug)]

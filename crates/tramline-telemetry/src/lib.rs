@@ -24,8 +24,8 @@ use export::Exporter;
 use metrics::Metrics;
 use observer::TelemetryObserver;
 use std::sync::Arc;
-use tramline_core::Str;
 use tramline_engine::seams::{Model, Observer};
+use tramline_expr::Str;
 
 /// Replaces secrets in a text by their names.
 pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
-use tramline_core::text::{printable_json, printable_line};
+use tramline_workflow::text::{printable_json, printable_line};
 
 use crate::Redact;
 

@@ -21,15 +21,15 @@ use crate::{Redact, TelemetryContext, ids};
 use open_spans::OpenRuns;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::Str;
-use tramline_core::ids::StepNo;
-use tramline_core::journal::{Entry, Event};
-use tramline_core::run::Run;
-use tramline_core::sop_session::SopSession;
-use tramline_core::trace_context::TraceContext;
-use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 use tramline_engine::clock;
 use tramline_engine::seams::{Observer, PlanningSpan};
+use tramline_expr::Str;
+use tramline_sop::SopSession;
+use tramline_workflow::ids::StepNo;
+use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::run::Run;
+use tramline_workflow::trace_context::TraceContext;
+use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// The transport of a server in the semantic conventions; `None` for tools without a server.
 pub type Transport = Arc<dyn Fn(&str) -> Option<&'static str> + Send + Sync>;
@@ -293,6 +293,6 @@ fn is_last(entry: &Entry) -> bool {
 }
 
 /// Adds the attributes that all spans of a run share.
-fn set_run_attributes(span: &mut OtlpSpan, run: &tramline_core::ids::RunId) {
+fn set_run_attributes(span: &mut OtlpSpan, run: &tramline_workflow::ids::RunId) {
     span.text("tramline.run.id", run.as_str());
 }

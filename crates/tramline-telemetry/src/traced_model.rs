@@ -6,10 +6,10 @@ use crate::otlp::SpanKind;
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Instant;
-use tramline_core::Str;
-use tramline_core::failure::Failure;
 use tramline_engine::clock;
 use tramline_engine::seams::{Model, ModelAnswer, Prompt};
+use tramline_expr::Str;
+use tramline_workflow::failure::Failure;
 
 /// A model that records a span and metrics for each request.
 pub(crate) struct TracedModel {

@@ -10,11 +10,12 @@ use axum::http::request::Parts;
 use serde::Deserialize;
 use serde_json::Value as Told;
 use std::convert::Infallible;
-use tramline_core::authority::AnswerChannel;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, Budget, Pause};
-use tramline_core::{Str, pause_view};
 use tramline_engine::{Admission, PauseAnswer, Respondent, RunOwner};
+use tramline_expr::Str;
+use tramline_views::pause_view;
+use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::{Answer, Budget, Pause};
 
 /// An answer to a question.
 #[derive(Debug, Deserialize)]

@@ -5,10 +5,10 @@ use crate::response::{self, ApiError};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde_json::{Value as Told, json};
-use tramline_core::ids::Checkpoint;
-use tramline_core::pause_view::Extent;
 use tramline_engine::seams::{RunFilter, RunStatus};
 use tramline_engine::{Respondent, RunOwner};
+use tramline_views::pause_view::Extent;
+use tramline_workflow::ids::Checkpoint;
 
 /// The maximum number of waiting runs in the inbox; the reply says when there are more.
 const RUNS_MAX: usize = 200;

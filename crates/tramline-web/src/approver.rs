@@ -5,8 +5,8 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
-use tramline_core::ids::{Checkpoint, RunId};
 use tramline_engine::{Respondent, RunOwner};
+use tramline_workflow::ids::{Checkpoint, RunId};
 
 /// Lets a person read any run and answer its questions: such a request acts for the run's owner
 /// instead of the person's own name. All other control of a run stays with its owner.

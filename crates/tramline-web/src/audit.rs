@@ -9,9 +9,9 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value as Told;
-use tramline_core::ids::{Checkpoint, RunId};
 use tramline_engine::audit::AuditNote;
 use tramline_engine::{Respondent, RunOwner};
+use tramline_workflow::ids::{Checkpoint, RunId};
 
 /// The channel these commands arrive by, as recorded in the audit log.
 const HTTP_DOOR: &str = "http";

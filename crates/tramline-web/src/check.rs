@@ -7,11 +7,12 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
-use tramline_core::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
-use tramline_core::formats::{
+use tramline_formats::SourceKind;
+use tramline_formats::{
     Format, KnownServers, ReadOptions, json_dag, pflow_ir, sop_markdown, yaml_graph,
 };
-use tramline_core::formats::{SourceKind, diagnostics};
+use tramline_views::diagnostics;
+use tramline_views::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
 
 /// A document as text.
 #[derive(Debug, Deserialize)]
@@ -120,8 +121,7 @@ fn diagram(
         known_servers: KnownServers::Any,
         ..ReadOptions::default()
     };
-    let read =
-        tramline_core::formats::read(given.text.as_bytes(), hint).map_err(ApiError::flawed)?;
+    let read = tramline_formats::read(given.text.as_bytes(), hint).map_err(ApiError::flawed)?;
     let graph = match &given.workflow {
         None => read.document.workflows.first(),
         Some(name) => read.document.workflow(name),

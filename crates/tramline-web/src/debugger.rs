@@ -10,11 +10,11 @@ use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
-use tramline_core::Str;
-use tramline_core::ids::{Checkpoint, RunId, StepNo};
-use tramline_core::journal::{Answer, BreakpointSet, Pause};
-use tramline_core::run::Run;
 use tramline_engine::{EffectPolicy, Fault, ForkRequest, JournalPoint, Respondent, RunOwner};
+use tramline_expr::Str;
+use tramline_workflow::ids::{Checkpoint, RunId, StepNo};
+use tramline_workflow::journal::{Answer, BreakpointSet, Pause};
+use tramline_workflow::run::Run;
 
 /// An empty body.
 #[derive(Debug, Default, Deserialize)]

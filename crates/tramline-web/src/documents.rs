@@ -11,10 +11,11 @@ use serde_json::{Value as Told, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::PoisonError;
-use tramline_core::formats::document::BYTES_MAX;
-use tramline_core::formats::edit::{self, GraphEdit};
-use tramline_core::formats::{detect_kind_name, diagnostics};
 use tramline_engine::Admission;
+use tramline_formats::detect_kind_name;
+use tramline_formats::edit::{self, GraphEdit};
+use tramline_syntax::document::BYTES_MAX;
+use tramline_views::diagnostics;
 
 impl Studio {
     /// The id of the document at a path.

@@ -9,13 +9,13 @@ use axum::extract::{Extension, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use std::time::Instant;
-use tramline_core::Value;
-use tramline_core::explanation::{
+use tramline_engine::{RunOwner, clock, try_blocking};
+use tramline_expr::Value;
+use tramline_workflow::explanation::{
     TrialResult, TrialSource, TrialTarget, evaluate_trial, trial_limits,
 };
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::scope::EvalMoment;
-use tramline_engine::{RunOwner, clock, try_blocking};
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::scope::EvalMoment;
 
 /// An evaluation request.
 #[derive(Debug, Deserialize)]

@@ -8,10 +8,10 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use serde::Deserialize;
 use std::convert::Infallible;
-use tramline_core::event_summary::EventSummarizer;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::Entry;
 use tramline_engine::{EventStream, RunOwner};
+use tramline_views::event_summary::EventSummarizer;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::Entry;
 
 /// Where to start following a run.
 #[derive(Debug, Default, Deserialize)]

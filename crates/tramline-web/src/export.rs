@@ -9,8 +9,8 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use serde_json::{Value as Told, json};
-use tramline_core::ids::RunId;
 use tramline_engine::RunOwner;
+use tramline_workflow::ids::RunId;
 
 pub(crate) async fn export(
     State(desk): State<AppState>,

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use std::convert::Infallible;
-use tramline_core::trace_context::TraceContext;
+use tramline_workflow::trace_context::TraceContext;
 
 /// A JSON body.
 pub(crate) struct JsonBody<T>(pub(crate) T);

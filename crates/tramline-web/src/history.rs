@@ -10,18 +10,18 @@ use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use std::time::Instant;
-use tramline_core::branch_explanation::{RuleEvaluation, explain_branch};
-use tramline_core::compare::{fork_relation, step_pairs, value_differences};
-use tramline_core::explanation::{ExplanationNode, trial_limits};
-use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
-use tramline_core::inspect::RunInspector;
-use tramline_core::journal::{Entry, Event};
-use tramline_core::scope::EvalMoment;
-use tramline_core::snapshot::RunSnapshot;
-use tramline_core::timeline::Timeline;
-use tramline_core::trace::{self, Trace};
 use tramline_engine::seams::RunStatus;
 use tramline_engine::{RunOwner, run_status, try_blocking};
+use tramline_views::branch_explanation::{RuleEvaluation, explain_branch};
+use tramline_views::compare::{fork_relation, step_pairs, value_differences};
+use tramline_views::snapshot::RunSnapshot;
+use tramline_views::timeline::Timeline;
+use tramline_views::trace::{self, Trace};
+use tramline_workflow::explanation::{ExplanationNode, trial_limits};
+use tramline_workflow::ids::{RunId, Seq, StepNo, ToolName};
+use tramline_workflow::inspect::RunInspector;
+use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::scope::EvalMoment;
 
 /// The maximum number of steps in one reply.
 const STEPS_MAX: usize = 100_000;

@@ -3,8 +3,8 @@
 use crate::response::ApiError;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use tramline_core::ids::RunId;
 use tramline_engine::{Engine, RunHeader};
+use tramline_workflow::ids::RunId;
 
 /// The maximum number of cached runs; beyond it the cache is cleared.
 const RUNS_MAX: usize = 10_000;

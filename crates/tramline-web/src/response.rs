@@ -5,14 +5,15 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value as Told, json};
-use tramline_core::flaw::Flaw;
-use tramline_core::ids::{InvalidId, RunId, Seq};
-use tramline_core::journal::{BreakpointSet, Budget, NodeBreakpoint, Outcome};
-use tramline_core::run::Run;
-use tramline_core::sop_session::SopSession;
-use tramline_core::{Value, pause_view};
 use tramline_engine::seams::{RunRow, RunStatus, StoreFault};
 use tramline_engine::{Engine, Fault, LoadedRun, RunHeader, RunOwner, run_status};
+use tramline_expr::Value;
+use tramline_sop::SopSession;
+use tramline_views::pause_view;
+use tramline_workflow::flaw::Flaw;
+use tramline_workflow::ids::{InvalidId, RunId, Seq};
+use tramline_workflow::journal::{BreakpointSet, Budget, NodeBreakpoint, Outcome};
+use tramline_workflow::run::Run;
 
 /// An error reply.
 pub(crate) struct ApiError {
@@ -204,7 +205,7 @@ pub(crate) fn run_row(row: &RunRow) -> Told {
 pub(crate) fn run_status_json(run: &Run) -> Told {
     let outcome = run.outcome.as_ref();
     let outcome =
-        outcome.map(|outcome| to_json(&tramline_core::trace::outcome_value(&run.graph, outcome)));
+        outcome.map(|outcome| to_json(&tramline_views::trace::outcome_value(&run.graph, outcome)));
     json!({
         "run_id": run.id,
         "status": run_status(run).as_str(),

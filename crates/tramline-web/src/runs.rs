@@ -7,11 +7,11 @@ use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
-use tramline_core::diagram::DiagramJson;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::trace::Trace;
 use tramline_engine::seams::{RunFilter, RunRow, RunStatus};
 use tramline_engine::{JournalPoint, RunOwner};
+use tramline_views::diagram::DiagramJson;
+use tramline_views::trace::Trace;
+use tramline_workflow::ids::{RunId, Seq};
 
 /// The maximum number of rows in one reply.
 const ROWS_MAX: usize = 200;
@@ -137,7 +137,7 @@ pub(crate) async fn graph(
         .await?
         .is_sop_session
     {
-        let drawn = |walk: &tramline_core::sop_session::SopSession| DiagramJson::of_sop(walk.sop());
+        let drawn = |walk: &tramline_sop::SopSession| DiagramJson::of_sop(walk.sop());
         desk.engine.read_sop_session(&run, drawn).await?
     } else {
         let loaded = match moment.seq {

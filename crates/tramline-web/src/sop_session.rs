@@ -5,14 +5,14 @@ use crate::response::{self, ApiError, to_json};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde_json::{Value as Told, json};
-use tramline_core::diagram::DiagramJson;
-use tramline_core::graph::Patch;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Entry, Event, Pause};
-use tramline_core::pause_view;
-use tramline_core::sop_history::SopHistory;
-use tramline_core::workflow::Action;
 use tramline_engine::{Engine, LoadedRun, RunOwner};
+use tramline_views::diagram::DiagramJson;
+use tramline_views::pause_view;
+use tramline_views::sop_history::SopHistory;
+use tramline_workflow::graph::Patch;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Entry, Event, Pause};
+use tramline_workflow::workflow::Action;
 
 pub(crate) async fn sop_history(
     State(desk): State<AppState>,

@@ -10,11 +10,11 @@ use futures_util::future::{Either, select};
 use serde::Deserialize;
 use serde_json::{Map, Value as Told, json};
 use std::pin::pin;
-use tramline_core::formats::relative_path;
-use tramline_core::journal::{BreakpointSet, NodeBreakpoint};
-use tramline_core::text::nearest;
 use tramline_engine::seams::Callable;
 use tramline_engine::{Engine, RunHandle, RunOwner, RunStart};
+use tramline_syntax::relative_path;
+use tramline_workflow::journal::{BreakpointSet, NodeBreakpoint};
+use tramline_workflow::text::nearest;
 
 /// A node before which a run halts.
 #[derive(Debug, Deserialize)]

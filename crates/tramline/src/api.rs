@@ -9,17 +9,17 @@ use crate::linked_documents;
 use crate::protected_paths;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tramline_core::formats::{self, Format, KnownServers, ReadOptions};
-use tramline_core::graph::Graph;
-use tramline_core::ids::RunId;
-use tramline_core::text::nearest;
-use tramline_core::{Str, Value};
 use tramline_engine::Engine;
 pub use tramline_engine::loop_runner::{
     CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, OnFailure,
 };
 use tramline_engine::seams::{Callable, RunFilter, RunPage};
+use tramline_expr::{Str, Value};
+use tramline_formats::{Format, KnownServers, ReadOptions};
 use tramline_mcp_server::NameTaken;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::text::nearest;
 
 mod debugging;
 mod document;
@@ -98,7 +98,7 @@ impl Tramline {
         if let Some(file) = &file {
             (hint.format, hint.name) = Format::of_file(file);
         }
-        let mut read = match formats::read(bytes, hint) {
+        let mut read = match tramline_formats::read(bytes, hint) {
             Ok(read) => read.document,
             Err(flaws) => return Err(Error::Flawed { path, flaws }),
         };
@@ -210,7 +210,7 @@ impl Tramline {
     /// Paused runs stay paused until they are answered.
     pub async fn recover(&self) -> Result<Vec<Run>, Error> {
         let documents = self.documents();
-        let ours = |run: &tramline_core::run::Run| {
+        let ours = |run: &tramline_workflow::run::Run| {
             let origin = |document: &Document| RunOrigin::from_value(&document.0.origin);
             documents.iter().any(|document| match origin(document) {
                 Some(origin) => origin.covers(run),

@@ -8,22 +8,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::run::Run;
-use tramline_core::text::RedactText;
-use tramline_core::{Str, Value};
 use tramline_engine::Settings;
 use tramline_engine::library::Library;
 use tramline_engine::seams::{Callable, Embedder, Model, Store, Tools};
 use tramline_engine::{
     Approvals, Engine, EngineOptions, LoopRunner, ReplayStore, Throttle, ToolRouter, WorkflowMap,
 };
+use tramline_expr::{Str, Value};
+use tramline_formats::yaml_graph::GraphDocument;
 use tramline_mcp_client::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp_client::{ClientOptions, Servers, VariableLookup};
 use tramline_mcp_server::ServerDescription;
 use tramline_store::{Sqlite, Verification};
 use tramline_telemetry::Telemetry;
 use tramline_vault::Vault;
+use tramline_workflow::run::Run;
+use tramline_workflow::text::RedactText;
 
 mod credentials;
 mod disk_quota;

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_builtin::{HostPattern, ProtectedPath, regular_file};
-use tramline_core::authority::AgentAnswers;
-use tramline_core::journal::Budget;
-use tramline_core::next::Ceilings;
-use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::{Model, Observer};
 use tramline_engine::{
     DESCENDANTS_MAX, Quota, RUNS_DRIVEN_MAX, RateLimit, Retention, ToolPattern, ToolPolicy,
 };
+use tramline_expr::{Map, Str, Value};
 use tramline_mcp_server::{PinOptions, ServerOptions};
+use tramline_workflow::authority::AgentAnswers;
+use tramline_workflow::journal::Budget;
+use tramline_workflow::next::Ceilings;
 
 mod file;
 mod model;

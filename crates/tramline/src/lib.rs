@@ -51,16 +51,21 @@ pub use api::{
     StartRequest, Step, Tool, ToolInfo, Trace, Tramline,
 };
 pub use config::Config;
-pub use tramline_core::compare::Comparison;
-pub use tramline_core::flaw::{Flaw, Severity};
-pub use tramline_core::ids::{Checkpoint, RunId};
 pub use tramline_engine::seams::{RunFilter, RunPage, RunRow, RunStatus};
+pub use tramline_views::compare::Comparison;
+pub use tramline_workflow::flaw::{Flaw, Severity};
+pub use tramline_workflow::ids::{Checkpoint, RunId};
 
 pub use schemars;
 pub use tramline_builtin as builtin;
-pub use tramline_core as core;
 pub use tramline_engine as engine;
+pub use tramline_expr as expr;
+pub use tramline_formats as formats;
 pub use tramline_mcp_client as mcp_client;
 pub use tramline_mcp_server as mcp_server;
+pub use tramline_sop as sop;
 pub use tramline_store as store;
+pub use tramline_syntax as syntax;
 pub use tramline_telemetry as telemetry;
+pub use tramline_views as views;
+pub use tramline_workflow as workflow;

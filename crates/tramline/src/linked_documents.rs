@@ -8,14 +8,13 @@ use crate::config::read_document;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_core::flaw::{Flaw, FlawCode, SourceSpan};
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::formats::{
-    self, Format, KnownServers, MistypedFields, ReadOptions, relative_path,
-};
-use tramline_core::graph::Graph;
-use tramline_core::workflow::{Action, WORKFLOW_SERVER, Workflow};
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_formats::{Format, KnownServers, ReadOptions};
+use tramline_syntax::{MistypedFields, relative_path};
+use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::workflow::{Action, WORKFLOW_SERVER, Workflow};
 
 /// At most this many documents may be called by path from one document. Bounds what one document
 /// can make the process read.
@@ -143,7 +142,7 @@ fn read_companion(
         mistyped_fields: MistypedFields::Warn,
         folder,
     };
-    let read = formats::read(&bytes, hint).map_err(|flaws| {
+    let read = tramline_formats::read(&bytes, hint).map_err(|flaws| {
         let first = flaws.first().map(ToString::to_string).unwrap_or_default();
         format!(
             "`{name}` has {} flaws; the first is at {first}",

@@ -3,7 +3,7 @@
 use crate::config::{Config, default_data_dir};
 use std::path::{Path, PathBuf};
 use tramline_builtin::{ProtectedPath, Protection};
-use tramline_core::formats::yaml_graph::GraphDocument;
+use tramline_formats::yaml_graph::GraphDocument;
 use tramline_mcp_client::config::ServerConfig;
 
 mod command_files;

@@ -10,9 +10,9 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::journal::ContentDigest;
+use tramline_formats::yaml_graph::GraphDocument;
 use tramline_mcp_client::config::{ServerConfig, ServerEndpoint};
+use tramline_workflow::journal::ContentDigest;
 
 /// The trust file in the data directory: one line per server, starting with a digest.
 const TRUST_FILE: &str = "trusted";
@@ -394,7 +394,7 @@ pub fn describe(server: &ServerConfig) -> Vec<String> {
             }
         }
     }
-    let named = |names: Vec<tramline_core::Str>| {
+    let named = |names: Vec<tramline_expr::Str>| {
         let names: Vec<_> = names
             .iter()
             .map(|it| it.escape_debug().to_string())

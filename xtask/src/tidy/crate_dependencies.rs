@@ -40,6 +40,66 @@ const IMPURE: &[&str] = &[
 ];
 const VENDORS: &[&str] = &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap", "postgres"];
 
+/// What pure code must not contain.
+const IMPURE_TEXT: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "SystemTime",
+    "Instant::now",
+    "tokio",
+    "async fn",
+];
+/// Pure code that must not know the runs of workflows either.
+const NO_RUNS: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "SystemTime",
+    "Instant::now",
+    "tokio",
+    "async fn",
+    "tramline_workflow::run",
+    "tramline_workflow::next",
+    "tramline_workflow::step",
+    "tramline_workflow::inspect",
+];
+/// Pure code that must not know what a document means.
+const NO_MODEL: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "SystemTime",
+    "Instant::now",
+    "tokio",
+    "async fn",
+    "tramline_workflow::workflow",
+    "tramline_workflow::graph",
+    "tramline_workflow::journal",
+    "tramline_workflow::run",
+];
+/// Pure code that only reads: it applies no event and decides nothing.
+const NO_CHANGES: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "SystemTime",
+    "Instant::now",
+    "tokio",
+    "async fn",
+    "tramline_workflow::next",
+    ".apply(",
+    "encode(",
+];
+
 const RULES: &[CrateRule] = &[
     CrateRule {
         name: "tramline-expr",
@@ -55,35 +115,75 @@ const RULES: &[CrateRule] = &[
         ],
     },
     CrateRule {
-        name: "tramline-core",
+        name: "tramline-workflow",
         allowed_crates: &["tramline-expr"],
         forbidden_crates: IMPURE,
-        forbidden_text: &[
-            "std::fs",
-            "std::net",
-            "std::env",
-            "std::process",
-            "std::thread",
-            "SystemTime",
-            "Instant::now",
-            "tokio",
-            "async fn",
+        forbidden_text: IMPURE_TEXT,
+    },
+    CrateRule {
+        name: "tramline-sop",
+        allowed_crates: &["tramline-workflow", "tramline-expr"],
+        forbidden_crates: IMPURE,
+        forbidden_text: NO_RUNS,
+    },
+    CrateRule {
+        name: "tramline-syntax",
+        allowed_crates: &["tramline-workflow", "tramline-expr"],
+        forbidden_crates: IMPURE,
+        forbidden_text: NO_MODEL,
+    },
+    CrateRule {
+        name: "tramline-formats",
+        allowed_crates: &[
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
         ],
+        forbidden_crates: IMPURE,
+        forbidden_text: NO_RUNS,
+    },
+    CrateRule {
+        name: "tramline-views",
+        allowed_crates: &[
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
+        forbidden_crates: IMPURE,
+        forbidden_text: NO_CHANGES,
     },
     CrateRule {
         name: "tramline-engine",
-        allowed_crates: &["tramline-core"],
+        allowed_crates: &[
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
         forbidden_crates: VENDORS,
         forbidden_text: &["std::fs", "std::net", "process::Command"],
     },
     CrateRule {
         name: "tramline-store",
-        allowed_crates: &["tramline-engine", "tramline-core"],
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
         forbidden_crates: &[MCP, "reqwest", "hyper", "axum", "clap"],
         forbidden_text: &[
-            "tramline_core::graph",
-            "tramline_core::run",
-            "tramline_core::next",
+            "tramline_workflow::graph",
+            "tramline_workflow::run",
+            "tramline_workflow::next",
         ],
     },
     CrateRule {
@@ -94,13 +194,30 @@ const RULES: &[CrateRule] = &[
     },
     CrateRule {
         name: "tramline-mcp-client",
-        allowed_crates: &["tramline-engine", "tramline-core", "tramline-process"],
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+            "tramline-process",
+        ],
         forbidden_crates: &[SQLITE, "axum", "clap"],
-        forbidden_text: &["tramline_core::run", "tramline_core::journal"],
+        forbidden_text: &["tramline_workflow::run", "tramline_workflow::journal"],
     },
     CrateRule {
         name: "tramline-mcp-server",
-        allowed_crates: &["tramline-engine", "tramline-core"],
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
         forbidden_crates: &[SQLITE, "clap"],
         forbidden_text: &["process::Command"],
     },
@@ -118,7 +235,12 @@ const RULES: &[CrateRule] = &[
             "tramline-web",
             "tramline-telemetry",
             "tramline-engine",
-            "tramline-core",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
         ],
         forbidden_crates: &[MCP, SQLITE, "tracing-subscriber"],
         forbidden_text: &[],
@@ -127,48 +249,89 @@ const RULES: &[CrateRule] = &[
         name: "tramline-vault",
         allowed_crates: &["tramline-engine"],
         forbidden_crates: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap", "tokio"],
-        forbidden_text: &["Settings", "tramline_core"],
+        forbidden_text: &["Settings", "tramline_workflow"],
     },
     CrateRule {
         name: "tramline-builtin",
-        allowed_crates: &["tramline-engine", "tramline-core", "tramline-process"],
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+            "tramline-process",
+        ],
         forbidden_crates: &[MCP, SQLITE, "axum", "clap"],
         forbidden_text: &[
-            "tramline_core::graph",
-            "tramline_core::run",
-            "tramline_core::journal",
+            "tramline_workflow::graph",
+            "tramline_workflow::run",
+            "tramline_workflow::journal",
         ],
     },
     CrateRule {
         name: "tramline-embed",
-        allowed_crates: &["tramline-engine", "tramline-core"],
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
         forbidden_crates: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap"],
         forbidden_text: &[
-            "tramline_core::graph",
-            "tramline_core::run",
-            "tramline_core::journal",
+            "tramline_workflow::graph",
+            "tramline_workflow::run",
+            "tramline_workflow::journal",
             "std::net",
         ],
     },
     CrateRule {
         name: "tramline-model",
-        allowed_crates: &["tramline-engine", "tramline-core"],
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
         forbidden_crates: &[MCP, SQLITE, "axum", "clap"],
         forbidden_text: &[
-            "tramline_core::graph",
-            "tramline_core::run",
-            "tramline_core::journal",
+            "tramline_workflow::graph",
+            "tramline_workflow::run",
+            "tramline_workflow::journal",
         ],
     },
     CrateRule {
         name: "tramline-web",
-        allowed_crates: &["tramline-engine", "tramline-core"],
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
         forbidden_crates: &[MCP, SQLITE, "clap"],
         forbidden_text: &["std::fs", "process::Command"],
     },
     CrateRule {
         name: "tramline-telemetry",
-        allowed_crates: &["tramline-engine", "tramline-core"],
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
         forbidden_crates: &[MCP, SQLITE, "axum", "clap"],
         forbidden_text: &["std::fs", "process::Command", ".append("],
     },
@@ -181,12 +344,15 @@ const RULES: &[CrateRule] = &[
     CrateRule {
         name: "tramline-bench",
         allowed_crates: &[
-            "tramline-core",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
             "tramline",
-            "tramline-core",
             "tramline-embed",
             "tramline-engine",
-            "tramline-expr",
             "tramline-mcp-server",
             "tramline-store",
         ],
@@ -197,6 +363,8 @@ const RULES: &[CrateRule] = &[
 
 /// A misbehaving server that the tests of any crate may start.
 const TEST_CRATE: &str = "tramline-test-server";
+/// The crates with which tests of the crates below them read and draw their documents.
+const TEST_READERS: [&str; 3] = ["tramline-formats", "tramline-syntax", "tramline-views"];
 /// The feature that provides fakes and contract suites.
 const TEST_FEATURE: &str = "testing";
 
@@ -234,7 +402,8 @@ fn check_dependencies(rule: &CrateRule, manifest: &Table, place: &str, found: &m
         for (key, what) in table {
             let name = what.get("package").and_then(Value::as_str).unwrap_or(key);
             let ours = name == "tramline" || name.starts_with("tramline-");
-            let for_tests = in_tests && (name == TEST_CRATE || name == rule.name);
+            let for_tests = in_tests
+                && (name == TEST_CRATE || name == rule.name || TEST_READERS.contains(&name));
             if ours && !for_tests && !rule.allowed_crates.contains(&name) {
                 found.problem(
                     place,
@@ -321,10 +490,10 @@ mod tests {
     #[test]
     fn upward_dependencies_and_forbidden_crates_are_rejected() {
         let bad = "[dependencies]\ntramline-engine = {}\n[target.'cfg(unix)'.dependencies]\ntokio = \"1\"";
-        assert_eq!(problems("tramline-core", bad).len(), 2);
+        assert_eq!(problems("tramline-workflow", bad).len(), 2);
         let good =
             "[dependencies]\ntramline-expr = {}\n[dev-dependencies]\ntramline-test-server = {}";
-        assert!(problems("tramline-core", good).is_empty());
+        assert!(problems("tramline-workflow", good).is_empty());
     }
 
     #[test]

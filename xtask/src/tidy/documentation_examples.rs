@@ -5,11 +5,11 @@ use super::TidyReport;
 use crate::paths;
 use anyhow::Result;
 use std::path::Path;
-use tramline_core::Str;
-use tramline_core::flaw::{Flaw, FlawCode};
-use tramline_core::formats::yaml_graph::ServerListing;
-use tramline_core::formats::{self, ReadOptions, sop_markdown};
-use tramline_core::ids::BUILTIN;
+use tramline_expr::Str;
+use tramline_formats::yaml_graph::ServerListing;
+use tramline_formats::{ReadOptions, sop_markdown};
+use tramline_workflow::flaw::{Flaw, FlawCode};
+use tramline_workflow::ids::BUILTIN;
 
 /// The tools of the built-in server.
 const BUILTINS: [&str; 9] = [
@@ -111,7 +111,7 @@ fn report_flaws(place: &str, flaws: &[Flaw], found: &mut TidyReport) {
 
 /// All flaws of a document, including warnings.
 fn flaws(text: &str) -> Vec<Flaw> {
-    match formats::read(text.as_bytes(), ReadOptions::default()) {
+    match tramline_formats::read(text.as_bytes(), ReadOptions::default()) {
         Err(flaws) => flaws,
         Ok(read) => {
             let document = read.document;

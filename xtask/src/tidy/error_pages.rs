@@ -5,8 +5,8 @@ use crate::paths;
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::Path;
-use tramline_core::failure::FailureKind;
-use tramline_core::flaw::FlawCode;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::flaw::FlawCode;
 
 const PAGES: &str = "docs/errors";
 const PARTS: [&str; 3] = ["## What it means", "## Example", "## How to fix it"];

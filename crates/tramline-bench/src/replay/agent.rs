@@ -3,14 +3,12 @@
 use super::write_kind::WRITES;
 use super::{GateOutcome, Replay, ReplaySummary, ShopWrite, SimulatedShop, WriteKind};
 use std::sync::Arc;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::{Entry, Event, SopStarted, ToolAnswered};
-use tramline_core::sop_session::audit::{Transcript, TranscriptEntry};
-use tramline_core::sop_session::{
-    self, CallRequest, MoveRequest, NeededCall, SopDecision, SopRefusal, SopSession,
-};
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_sop::audit::{Transcript, TranscriptEntry};
+use tramline_sop::{CallRequest, MoveRequest, NeededCall, SopDecision, SopRefusal, SopSession};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::{RunId, ToolName};
+use tramline_workflow::journal::{Entry, Event, SopStarted, ToolAnswered};
 
 /// Attempts at a call: each rejection names something new to do.
 const TRIES_MAX: usize = 12;
@@ -109,7 +107,7 @@ impl<'r> ReplayAgent<'r> {
             node: Some(node.into()),
             ..MoveRequest::default()
         };
-        let turn = sop_session::move_to(&self.sop_session, &ask);
+        let turn = tramline_sop::move_to(&self.sop_session, &ask);
         self.record(&turn)?;
         Ok(turn.refusal)
     }
@@ -259,7 +257,7 @@ impl<'r> ReplayAgent<'r> {
             step: None,
             upstream: None,
         };
-        let turn = sop_session::check_call(&self.sop_session, pass);
+        let turn = tramline_sop::check_call(&self.sop_session, pass);
         self.record(&turn)?;
         Ok(turn)
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tramline_core::Value;
+use tramline_expr::Value;
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost};
 
 mod writes;

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use std::collections::HashMap;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// The tools that change the shop's records.
 pub(super) const WRITES: [&str; 7] = [

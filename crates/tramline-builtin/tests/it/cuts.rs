@@ -3,10 +3,10 @@
 use crate::call;
 use std::path::Path;
 use tramline_builtin::{Builtin, BuiltinAccess, ProtectedPath, Protection, SERVER};
-use tramline_core::Value;
-use tramline_core::ids::ToolName;
-use tramline_core::text::RedactText;
 use tramline_engine::seams::Tools;
+use tramline_expr::Value;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::text::RedactText;
 
 /// Secrets without and with spaces and line breaks, and with characters that end the path of a URL.
 const SECRETS: [&str; 4] = [

@@ -3,8 +3,8 @@
 use crate::{builtin, call};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::{Model, ModelAnswer, Prompt, Role};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Returns a fixed answer, and records the prompts.
 struct RecordingModel {

@@ -21,10 +21,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_expr::Value;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 pub(crate) fn builtin(root: &Path, hosts: &[&str]) -> Builtin {
     let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();

@@ -2,10 +2,10 @@
 
 use crate::builtin;
 use tramline_builtin::{Builtin, SERVER};
-use tramline_core::Value;
-use tramline_core::ids::ToolName;
-use tramline_core::pause_view::FileChange;
 use tramline_engine::seams::Tools;
+use tramline_expr::Value;
+use tramline_views::pause_view::FileChange;
+use tramline_workflow::ids::ToolName;
 
 async fn preview(tools: &Builtin, tool: &str, arguments: &str) -> FileChange {
     let arguments = Value::from_json(arguments).unwrap();

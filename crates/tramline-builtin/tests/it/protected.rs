@@ -4,10 +4,10 @@ use crate::call;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tramline_builtin::{Builtin, BuiltinAccess, ProtectedPath, Protection, SERVER};
-use tramline_core::Value;
-use tramline_core::failure::FailureKind;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
+use tramline_expr::Value;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::ids::ToolName;
 
 /// A root with a served document, a key, a data directory, and names that lead there.
 struct ProtectedFixture {

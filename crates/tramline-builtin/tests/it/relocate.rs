@@ -1,9 +1,9 @@
 //! Copying, moving and deleting: the result, and what is rejected.
 
 use crate::{builtin, call};
-use tramline_core::failure::FailureKind;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::ids::ToolName;
 
 #[tokio::test]
 async fn files_are_copied_moved_and_deleted() {

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
-use tramline_core::Value;
-use tramline_core::failure::FailureKind;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_expr::Value;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::ids::ToolName;
 
 fn shell(root: &Path) -> Builtin {
     Builtin::new(BuiltinAccess {

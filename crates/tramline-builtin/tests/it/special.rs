@@ -4,10 +4,10 @@ use crate::{builtin, call};
 use nix::sys::stat::Mode;
 use std::time::Duration;
 use tramline_builtin::SERVER;
-use tramline_core::Value;
-use tramline_core::failure::FailureKind;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
+use tramline_expr::Value;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::ids::ToolName;
 
 #[tokio::test]
 async fn a_pipe_keeps_no_thread() {

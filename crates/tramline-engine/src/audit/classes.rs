@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tramline_core::ids::RunId;
+use tramline_workflow::ids::RunId;
 
 /// Notes of one class that a process writes between two checks of the limit.
 const TRIM_EVERY: usize = 1_000;

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::sync::Mutex;
-use tramline_core::ids::RunId;
+use tramline_workflow::ids::RunId;
 
 /// Decisions of one command that its note lists; a command answers few pauses.
 const DECISIONS_MAX: usize = 64;

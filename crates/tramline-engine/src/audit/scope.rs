@@ -9,12 +9,12 @@ use super::{AuditNote, REFUSED};
 use crate::engine::{Engine, Respondent};
 use crate::fault::Fault;
 use serde_json::{Map, Value as Json, json};
-use tramline_core::Value;
-use tramline_core::authority::{AnswerChannel, PauseReason};
-use tramline_core::ids::{Checkpoint, RunId, ToolName};
-use tramline_core::journal::{Answer, Pause};
-use tramline_core::run::Run;
-use tramline_core::workflow::{Action, Template};
+use tramline_expr::Value;
+use tramline_workflow::authority::{AnswerChannel, PauseReason};
+use tramline_workflow::ids::{Checkpoint, RunId, ToolName};
+use tramline_workflow::journal::{Answer, Pause};
+use tramline_workflow::run::Run;
+use tramline_workflow::workflow::{Action, Template};
 
 tokio::task_local! {
     /// Set if the front end writes the note of the command that this task executes.

@@ -10,9 +10,9 @@ use crate::engine::{Engine, ended_fault};
 use crate::fault::Fault;
 use crate::seams::Claim;
 use std::collections::BTreeSet;
-use tramline_core::ids::StepNo;
-use tramline_core::journal::{Entry, Event, Pause};
-use tramline_core::run::{Run, StepStage};
+use tramline_workflow::ids::StepNo;
+use tramline_workflow::journal::{Entry, Event, Pause};
+use tramline_workflow::run::{Run, StepStage};
 
 /// Whether an event is a command, which any process may append. All others come from the driver.
 pub(super) fn is_command(event: &Event) -> bool {

@@ -5,15 +5,15 @@ use crate::fault::Fault;
 use crate::policy::PolicyVerdict;
 use crate::settings::{FilledArguments, Settings};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::authority::ApprovalSource;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::NodeIx;
-use tramline_core::journal::{Pause, ProposedCall, SettingVersions};
-use tramline_core::run::Token;
-use tramline_core::setting_references;
-use tramline_core::workflow::{Action, Template};
+use tramline_expr::Value;
+use tramline_workflow::authority::ApprovalSource;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::NodeIx;
+use tramline_workflow::journal::{Pause, ProposedCall, SettingVersions};
+use tramline_workflow::run::Token;
+use tramline_workflow::setting_references;
+use tramline_workflow::workflow::{Action, Template};
 
 /// The settings that the call of a node refers to.
 pub(super) struct CallSettings {

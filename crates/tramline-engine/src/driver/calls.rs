@@ -9,13 +9,13 @@ use crate::fault::Fault;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::{NodeIx, Seq, StepNo, ToolName};
-use tramline_core::journal::{AgentRun, CallingStep, Event, ParentStep, Pause};
-use tramline_core::run::{Approval, OpenStep};
-use tramline_core::trace_context::TraceContext;
-use tramline_core::workflow::{Action, ItemFailures, WORKFLOW_SERVER};
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::{NodeIx, Seq, StepNo, ToolName};
+use tramline_workflow::journal::{AgentRun, CallingStep, Event, ParentStep, Pause};
+use tramline_workflow::run::{Approval, OpenStep};
+use tramline_workflow::trace_context::TraceContext;
+use tramline_workflow::workflow::{Action, ItemFailures, WORKFLOW_SERVER};
 
 impl Driver {
     /// Whether a call may be repeated; `None` while its server is being asked.
@@ -125,7 +125,7 @@ impl Driver {
         self.next_ticket += 1;
         let number = self.next_ticket;
         if self.is_workflow(tool) {
-            if tramline_core::setting_references::uses_settings(arguments) {
+            if tramline_workflow::setting_references::uses_settings(arguments) {
                 self.calls.insert(step, InFlightCall { number, cancel });
                 self.in_flight.push(Box::pin(async move {
                     Completion::CallEnded(

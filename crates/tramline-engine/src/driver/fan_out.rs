@@ -2,11 +2,11 @@
 
 use super::Driver;
 use crate::fault::Fault;
-use tramline_core::Value;
-use tramline_core::ids::StepNo;
-use tramline_core::journal::{Event, FanOutItem};
-use tramline_core::step;
-use tramline_core::workflow::Action;
+use tramline_expr::Value;
+use tramline_workflow::ids::StepNo;
+use tramline_workflow::journal::{Event, FanOutItem};
+use tramline_workflow::step;
+use tramline_workflow::workflow::Action;
 
 impl Driver {
     /// Starts the call for one item.
@@ -53,8 +53,8 @@ impl Driver {
     fn fail_item(
         &mut self,
         step: StepNo,
-        node: tramline_core::ids::NodeIx,
-        failure: tramline_core::failure::Failure,
+        node: tramline_workflow::ids::NodeIx,
+        failure: tramline_workflow::failure::Failure,
     ) -> Result<(), Fault> {
         let event = Event::StepFailed {
             step,

@@ -3,9 +3,9 @@
 use super::Driver;
 use crate::fault::Fault;
 use crate::long_work::long_work;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::journal::{Event, Outcome};
-use tramline_core::run::{OpenStep, StepStage};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::run::{OpenStep, StepStage};
 
 impl Driver {
     pub(super) fn finish(&mut self, outcome: Outcome) -> Result<(), Fault> {

@@ -4,7 +4,7 @@ use super::{DriveOutcome, Driver};
 use crate::engine::AnswerState;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tramline_core::run::Run;
+use tramline_workflow::run::Run;
 
 /// Time that recorded events wait for more before they are sent, if nothing else needs them sent.
 pub(super) const FLUSH_DELAY: Duration = Duration::from_millis(5);

@@ -4,13 +4,13 @@ use super::Driver;
 use crate::fault::Fault;
 use crate::policy::{PolicyVerdict, ToolPattern};
 use crate::seams::Tools;
-use tramline_core::Str;
-use tramline_core::authority::ApprovalSource;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::{StepNo, ToolName};
-use tramline_core::journal::{Event, Pause};
-use tramline_core::run::{Approval, Token};
-use tramline_core::workflow::Action;
+use tramline_expr::Str;
+use tramline_workflow::authority::ApprovalSource;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::{StepNo, ToolName};
+use tramline_workflow::journal::{Event, Pause};
+use tramline_workflow::run::{Approval, Token};
+use tramline_workflow::workflow::Action;
 
 /// The decision about a call.
 pub(super) enum PolicyGate {

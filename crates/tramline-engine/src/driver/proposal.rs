@@ -8,12 +8,12 @@ use crate::fault::Fault;
 use crate::seams::ToolHints;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::failure::Failure;
-use tramline_core::ids::{NodeIx, ToolName};
-use tramline_core::journal::{Annotations, CallingStep, Event, Pause, ProposedCall};
-use tramline_core::run::{Approval, Token};
-use tramline_core::step;
-use tramline_core::workflow::Action;
+use tramline_workflow::failure::Failure;
+use tramline_workflow::ids::{NodeIx, ToolName};
+use tramline_workflow::journal::{Annotations, CallingStep, Event, Pause, ProposedCall};
+use tramline_workflow::run::{Approval, Token};
+use tramline_workflow::step;
+use tramline_workflow::workflow::Action;
 
 /// Time for a server to describe its tool before a call of it is proposed: the question matters
 /// more than the annotations.

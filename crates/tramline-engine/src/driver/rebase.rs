@@ -8,8 +8,8 @@ use crate::journal_writer::damaged_journal;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tramline_core::ids::Seq;
-use tramline_core::journal::Entry;
+use tramline_workflow::ids::Seq;
+use tramline_workflow::journal::Entry;
 
 /// Time that a driver that never waits runs before it pauses for writers in other processes.
 const BUSY_BEFORE_YIELD_MAX: Duration = Duration::from_millis(500);

@@ -6,10 +6,10 @@ use crate::fault::Fault;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Sleep;
-use tramline_core::ids::{NodeIx, StepNo};
-use tramline_core::journal::{Budget, Event};
-use tramline_core::next::retry_block;
-use tramline_core::run::StepStage;
+use tramline_workflow::ids::{NodeIx, StepNo};
+use tramline_workflow::journal::{Budget, Event};
+use tramline_workflow::next::retry_block;
+use tramline_workflow::run::StepStage;
 
 /// Longest sleep of a timer: after a clock was set back, a timer must not sleep for days.
 const TIMER_SLEEP_MAX: Duration = Duration::from_secs(60);
@@ -47,14 +47,15 @@ impl Driver {
 
     /// Sets the timers of steps that were waiting before this driver started.
     pub(super) fn set_timers(&mut self) {
-        let sleeping = |(&step, open): (&StepNo, &tramline_core::run::OpenStep)| match open.stage {
-            StepStage::Sleeping(until_ms) => Some((step, until_ms)),
-            StepStage::Calling
-            | StepStage::Backoff
-            | StepStage::Orphaned
-            | StepStage::AwaitingDecision
-            | StepStage::RetryDue => None,
-        };
+        let sleeping =
+            |(&step, open): (&StepNo, &tramline_workflow::run::OpenStep)| match open.stage {
+                StepStage::Sleeping(until_ms) => Some((step, until_ms)),
+                StepStage::Calling
+                | StepStage::Backoff
+                | StepStage::Orphaned
+                | StepStage::AwaitingDecision
+                | StepStage::RetryDue => None,
+            };
         let all: Vec<_> = self.run.open_steps.iter().filter_map(sleeping).collect();
         for (step, until_ms) in all {
             self.set_timer(step, until_ms);

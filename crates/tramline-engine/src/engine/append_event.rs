@@ -13,9 +13,9 @@ use crate::seams::{Append, AppendError, ClaimChange, RunIndexRow};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{self, Entry, Event, Outcome};
-use tramline_core::run::Run;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{self, Entry, Event, Outcome};
+use tramline_workflow::run::Run;
 
 /// Time after which an append that other writers keep overtaking is given up.
 const APPEND_RETRY_MAX: Duration = Duration::from_secs(15);

@@ -9,14 +9,14 @@ use crate::audit::AuditNote;
 use crate::fault::Fault;
 use crate::policy::PolicyVerdict;
 use std::fmt;
-use tramline_core::Str;
-use tramline_core::authority::{
+use tramline_expr::Str;
+use tramline_workflow::authority::{
     AgentAnswers, AnswerChannel, AnswerRefusal, PauseReason, may_answer,
 };
-use tramline_core::ids::{Checkpoint, Seq};
-use tramline_core::journal::{Answer, Pause};
-use tramline_core::run::Run;
-use tramline_core::workflow::Action;
+use tramline_workflow::ids::{Checkpoint, Seq};
+use tramline_workflow::journal::{Answer, Pause};
+use tramline_workflow::run::Run;
+use tramline_workflow::workflow::Action;
 
 /// The document kind under which the store keeps rules about answers.
 const APPROVAL_RULES_KIND: &str = "approvals";

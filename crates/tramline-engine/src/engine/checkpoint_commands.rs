@@ -3,11 +3,11 @@
 use super::{Engine, stale_checkpoint};
 use crate::audit::CommandNote;
 use crate::fault::Fault;
-use tramline_core::graph::Patch;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::Event;
-use tramline_core::run::Run;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Patch;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::Event;
+use tramline_workflow::run::Run;
 
 /// Rejects a command for a checkpoint that is no longer pending, and lists the pending ones.
 fn check_still_pending(run: &Run, seen: Option<Seq>) -> Result<(), Fault> {

@@ -12,15 +12,16 @@ use crate::seams::{Callable, RunStatus};
 use std::sync::Arc;
 use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
-use tramline_core::journal::{AgentRun, Answer, Budget, Event, Outcome, ParentStep, Pause};
-use tramline_core::run::{OpenStep, Run};
-use tramline_core::text::nearest;
-use tramline_core::trace_context::TraceContext;
-use tramline_core::workflow::{Action, WORKFLOW_SERVER};
-use tramline_core::{Str, Value, trace};
+use tramline_expr::{Str, Value};
+use tramline_views::trace;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo};
+use tramline_workflow::journal::{AgentRun, Answer, Budget, Event, Outcome, ParentStep, Pause};
+use tramline_workflow::run::{OpenStep, Run};
+use tramline_workflow::text::nearest;
+use tramline_workflow::trace_context::TraceContext;
+use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// The result of a workflow call.
 pub(crate) enum ChildOutcome {

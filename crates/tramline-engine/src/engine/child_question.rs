@@ -4,12 +4,12 @@
 use super::{Engine, LoadedRun, PauseAnswer};
 use crate::fault::Fault;
 use futures_util::future::BoxFuture;
-use tramline_core::authority::{AnswerChannel, PauseReason, may_answer};
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, Outcome, Pause};
-use tramline_core::pause_view::{self, Extent};
-use tramline_core::run::Run;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
+use tramline_views::pause_view::{self, Extent};
+use tramline_workflow::authority::{AnswerChannel, PauseReason, may_answer};
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Answer, Outcome, Pause};
+use tramline_workflow::run::Run;
 
 impl Engine {
     /// A pause as data, including the questions of the child that it waits for. Redacted like a

@@ -3,10 +3,10 @@
 use super::{Engine, LoadedRun, Respondent};
 use crate::audit::CommandNote;
 use crate::fault::Fault;
-use tramline_core::Str;
-use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
-use tramline_core::journal::{Answer, BreakpointSet, Entry, Event, Pause};
-use tramline_core::run::Run;
+use tramline_expr::Str;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo};
+use tramline_workflow::journal::{Answer, BreakpointSet, Entry, Event, Pause};
+use tramline_workflow::run::Run;
 
 /// A point in the journal of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

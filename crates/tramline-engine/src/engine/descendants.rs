@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::{Failure, FailureKind};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Levels of workflows inside workflows. A deeper workflow most likely calls itself.
 pub(super) const NESTED_WORKFLOWS_MAX: u32 = 16;

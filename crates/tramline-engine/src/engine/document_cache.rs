@@ -9,14 +9,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use tramline_core::graph::{Graph, Problem};
-use tramline_core::ids::RunId;
-use tramline_core::journal::{
+use tramline_sop::Procedure;
+use tramline_workflow::graph::{Graph, Problem};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{
     self, ContentDigest, DocumentRef, Entry, Event, EventTooLarge, FirstEvent, StoredDocument,
 };
-use tramline_core::sop::Sop;
-use tramline_core::sop_session::Procedure;
-use tramline_core::workflow::Workflow;
+use tramline_workflow::sop::Sop;
+use tramline_workflow::workflow::Workflow;
 
 /// Documents that stay in memory although no run uses them: another run of a recent one is likely.
 const RECENT_MAX: usize = 64;

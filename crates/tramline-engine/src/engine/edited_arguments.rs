@@ -6,14 +6,14 @@ use crate::fault::Fault;
 use crate::long_work::long_work;
 use crate::policy::PolicyVerdict;
 use crate::settings::{SecretStrength, Settings};
-use tramline_core::ids::{Checkpoint, RunId, ToolName};
-use tramline_core::journal::{Answer, Pause, ProposedCall};
-use tramline_core::pause_view;
-use tramline_core::run::Run;
-use tramline_core::schema::Checker;
-use tramline_core::sop_session::{self, CallRequest, SopSession};
-use tramline_core::workflow::WORKFLOW_SERVER;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
+use tramline_sop::{CallRequest, SopSession};
+use tramline_views::pause_view;
+use tramline_workflow::ids::{Checkpoint, RunId, ToolName};
+use tramline_workflow::journal::{Answer, Pause, ProposedCall};
+use tramline_workflow::run::Run;
+use tramline_workflow::schema::Checker;
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 impl Engine {
     /// Checks the edited arguments in some answers. Unchanged arguments are a plain approval.
@@ -198,7 +198,7 @@ impl Engine {
                 step: None,
                 upstream: None,
             };
-            sop_session::check_call(&walk.without_call(parent.step), pass).refusal
+            tramline_sop::check_call(&walk.without_call(parent.step), pass).refusal
         };
         match self.read_sop_session(&parent.run, decide).await? {
             None => Ok(()),

@@ -5,8 +5,8 @@ use crate::fault::Fault;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{Entry, Event};
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{Entry, Event};
 
 /// A run's events in order, as they become durable.
 pub struct EventStream {

@@ -13,9 +13,9 @@ use crate::seams::{RunFilter, RunRow, RunStatus};
 use futures_util::{StreamExt, stream};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use tramline_core::ids::RunId;
-use tramline_core::journal::{EXPIRY, Event, FirstEvent, Outcome};
-use tramline_core::run::Run;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{EXPIRY, Event, FirstEvent, Outcome};
+use tramline_workflow::run::Run;
 
 /// Rows per page when paused runs are listed, so that a page stays small in memory.
 const PAGE_ROWS: usize = 500;

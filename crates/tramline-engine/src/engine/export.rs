@@ -12,11 +12,11 @@ use crate::journal_writer;
 use crate::seams::{Append, AppendError, ClaimChange, JournalChunk, RunIndexRow, RunStatus};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{self, Entry, Event, Outcome};
-use tramline_core::sop::Sop;
-use tramline_core::sop_session::SopSession;
+use tramline_expr::Value;
+use tramline_sop::SopSession;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{self, Entry, Event, Outcome};
+use tramline_workflow::sop::Sop;
 
 /// Bytes of an export file; larger files are rejected, because a file is held in memory as a whole.
 pub const EXPORT_BYTES_MAX: usize = 64 << 20;

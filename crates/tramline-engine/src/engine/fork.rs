@@ -11,13 +11,13 @@ use crate::long_work::long_work;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{BreakpointSet, Entry, Event, ForkOrigin};
-use tramline_core::run::{Run, StepStage};
-use tramline_core::trace_context::TraceContext;
-use tramline_core::workflow::{Action, Workflow};
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, Seq, StepNo, ToolName};
+use tramline_workflow::journal::{BreakpointSet, Entry, Event, ForkOrigin};
+use tramline_workflow::run::{Run, StepStage};
+use tramline_workflow::trace_context::TraceContext;
+use tramline_workflow::workflow::{Action, Workflow};
 
 /// Time for a server to list its tools before their effects count as unknown.
 const TOOL_LOOKUP_MAX: Duration = Duration::from_secs(10);

@@ -8,11 +8,11 @@ use crate::policy::PolicyVerdict;
 use crate::seams::Tool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::ids::ToolName;
-use tramline_core::journal::{Event, Outcome};
-use tramline_core::run::Run;
-use tramline_core::workflow::{Action, Workflow};
+use tramline_expr::Value;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::run::Run;
+use tramline_workflow::workflow::{Action, Workflow};
 
 /// The summary step is not part of a plan.
 const SUMMARY_TOOL: &str = "finalize_summary";

@@ -3,11 +3,11 @@
 use super::{Engine, EngineInner, RunOwner};
 use crate::fault::Fault;
 use std::sync::Arc;
-use tramline_core::Str;
-use tramline_core::graph::{Graph, Problem};
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{self, Entry, Event, FirstEvent, RunStarted};
-use tramline_core::run::Run;
+use tramline_expr::Str;
+use tramline_workflow::graph::{Graph, Problem};
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{self, Entry, Event, FirstEvent, RunStarted};
+use tramline_workflow::run::Run;
 
 /// A run with its journal.
 pub struct LoadedRun {

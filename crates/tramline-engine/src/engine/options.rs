@@ -6,9 +6,9 @@ use crate::seams::{Embedder, Observer, Store, StoreFault};
 use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::Str;
-use tramline_core::journal::Budget;
-use tramline_core::next::Ceilings;
+use tramline_expr::Str;
+use tramline_workflow::journal::Budget;
+use tramline_workflow::next::Ceilings;
 
 /// The audit channel of commands from a program that embeds the engine.
 const PROGRAM_CHANNEL: &str = "program";
@@ -23,7 +23,7 @@ pub struct EngineOptions {
     /// How long cancelled calls get to notify their servers.
     pub cancel_grace: Duration,
     /// The limits of each evaluation.
-    pub expressions: tramline_core::expr::Limits,
+    pub expressions: tramline_expr::Limits,
     /// How long one evaluation may take.
     pub expression_time: Duration,
     /// Whether a called workflow becomes a child run; otherwise it is called as a tool.
@@ -94,7 +94,7 @@ impl Default for EngineOptions {
             steps_in_flight_max: 64,
             call_timeout: Duration::from_secs(60),
             cancel_grace: Duration::from_secs(2),
-            expressions: tramline_core::expr::Limits::default(),
+            expressions: tramline_expr::Limits::default(),
             expression_time: Duration::from_secs(2),
             workflows: true,
             skip_waits: false,

@@ -4,10 +4,10 @@
 use super::{Engine, LoadedRun};
 use crate::fault::Fault;
 use std::time::Duration;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{Pause, ProposedCall};
-use tramline_core::pause_view::{self, Extent};
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
+use tramline_views::pause_view::{self, Extent};
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{Pause, ProposedCall};
 
 /// Time for a preview. A slower one is omitted: a network drive must not delay the question.
 const PREVIEW_MAX: Duration = Duration::from_secs(5);

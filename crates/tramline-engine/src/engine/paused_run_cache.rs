@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tramline_core::ids::RunId;
-use tramline_core::run::Run;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::run::Run;
 
 /// Paused runs in the cache: enough for those that agents work on now.
 const CACHED_RUNS_MAX: usize = 256;

@@ -13,13 +13,13 @@ use session_owners::SessionOwner;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::{
+use tramline_expr::{Str, Value};
+use tramline_sop::{CallRequest, SopDecision, SopSession};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::{RunId, ToolName};
+use tramline_workflow::journal::{
     AgentRun, CallingStep, ProposedCall, RunStarted, ToolAnswered, ToolCalled,
 };
-use tramline_core::sop_session::{self, CallRequest, SopDecision, SopSession};
-use tramline_core::{Str, Value};
 
 mod reserved_tools;
 mod session_owners;
@@ -274,7 +274,7 @@ impl Engine {
         for call in calls {
             let pass = self.gate_request(id, by, call).await?;
             let decide = |walk: &SopSession| {
-                let turn = sop_session::check_call(walk, pass.clone());
+                let turn = tramline_sop::check_call(walk, pass.clone());
                 match turn.refusal {
                     Some(_) => turn,
                     None => SopDecision::default(),
@@ -339,7 +339,7 @@ impl Engine {
             let is_it = |it: &ToolCalled| it.run.as_ref() == Some(&by.run) && it.tool == *tool;
             let judge = |walk: &SopSession| {
                 let asked = walk.open_calls.values().find(|it| is_it(it))?;
-                Some(sop_session::announced_call_refusal(
+                Some(tramline_sop::announced_call_refusal(
                     walk,
                     &pass,
                     Some(asked.call),
@@ -355,7 +355,7 @@ impl Engine {
         let same_elsewhere = |walk: &SopSession| {
             walk.open_calls.values().any(|it| {
                 let is_ours = it.step.as_ref().is_some_and(|step| step.run == by.run);
-                it.run.is_none() && !is_ours && sop_session::may_be_same_call(it, tool, call.sent)
+                it.run.is_none() && !is_ours && tramline_sop::may_be_same_call(it, tool, call.sent)
             })
         };
         // A call in doubt that was made through another tool is not repeated through this one.
@@ -377,7 +377,7 @@ impl Engine {
         };
         let is_changed = |walk: &SopSession| {
             let recorded = same(walk).and_then(|it| walk.open_calls.get(&it));
-            recorded.is_some_and(|it| !sop_session::may_be_same_call(it, tool, call.sent))
+            recorded.is_some_and(|it| !tramline_sop::may_be_same_call(it, tool, call.sent))
         };
         // A retry repeats the recorded call, and a setting in it may have changed.
         if self.read_sop_session(id, is_changed).await.map_err(says)? {
@@ -390,14 +390,14 @@ impl Engine {
             // the session may be at another node by now.
             // If an agent approved the retry, limits count the call in doubt.
             Some(recorded) => SopDecision {
-                refusal: sop_session::announced_call_refusal(
+                refusal: tramline_sop::announced_call_refusal(
                     walk,
                     &pass,
                     Some(recorded).filter(|_| !call.is_relayed_retry),
                 ),
                 ..SopDecision::default()
             },
-            None => sop_session::check_call(walk, pass.clone()),
+            None => tramline_sop::check_call(walk, pass.clone()),
         };
         let tell = |walk: &SopSession, turn: &SopDecision| (turn.refusal.clone(), same(walk));
         let (refusal, recorded) = self
@@ -476,9 +476,9 @@ fn not_called_message(tool: &ToolName, fault: &Fault) -> String {
 }
 
 /// A rejection of a run's call, with what the agent can do instead.
-fn refusal_message(refusal: &sop_session::SopRefusal) -> String {
+fn refusal_message(refusal: &tramline_sop::SopRefusal) -> String {
     match refusal {
-        sop_session::SopRefusal::ApprovalMissing { .. } => format!(
+        tramline_sop::SopRefusal::ApprovalMissing { .. } => format!(
             "{}: call it with sop_call, which asks a person",
             refusal.message()
         ),

@@ -5,9 +5,9 @@ use crate::audit::AuditNote;
 use crate::fault::Fault;
 use crate::settings::SecretStrength;
 use serde::Serialize;
-use tramline_core::journal::Answer;
-use tramline_core::workflow::Workflow;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::journal::Answer;
+use tramline_workflow::workflow::Workflow;
 
 impl Engine {
     /// Rejects a workflow that contains a secret, because workflows are stored. For an agent's

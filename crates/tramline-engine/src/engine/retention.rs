@@ -8,8 +8,8 @@ use crate::clock;
 use crate::fault::Fault;
 use crate::seams::{RunFilter, RunRow};
 use std::collections::{HashMap, HashSet};
-use tramline_core::ids::RunId;
-use tramline_core::journal::FirstEvent;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::FirstEvent;
 
 /// Rows per page when ended runs are listed.
 const PAGE_ROWS: usize = 1_000;

@@ -13,9 +13,9 @@ use crate::seams::{Claim, RunStatus};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, Event};
-use tramline_core::run::Run;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Answer, Event};
+use tramline_workflow::run::Run;
 
 /// A run that this process drives.
 pub struct RunHandle {

@@ -8,8 +8,8 @@ use crate::fault::Fault;
 use crate::seams::{RunFilter, RunPage, RunRow, RunStatus};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use tramline_core::ids::RunId;
-use tramline_core::journal::Event;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::Event;
 
 /// Rows whose check is kept in memory; beyond this they are read again.
 const ROWS_MAX: usize = 100_000;

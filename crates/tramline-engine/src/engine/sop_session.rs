@@ -10,11 +10,11 @@ use crate::fault::Fault;
 use crate::journal_writer::outcome_status;
 use crate::seams::{Append, AppendError, ClaimChange, RunIndexRow, RunStatus};
 use std::sync::Arc;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{self, CarriedCall, Entry, Event, SopStarted};
-use tramline_core::sop::Sop;
-use tramline_core::sop_session::{SopDecision, SopSession};
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_sop::{SopDecision, SopSession};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{self, CarriedCall, Entry, Event, SopStarted};
+use tramline_workflow::sop::Sop;
 
 mod approval_run;
 mod carried_calls;

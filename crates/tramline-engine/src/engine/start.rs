@@ -1,11 +1,11 @@
 //! The parameters of a new run.
 
 use std::sync::Arc;
-use tramline_core::graph::Graph;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{AgentRun, BreakpointSet, Budget, SchedulePolicy};
-use tramline_core::trace_context::TraceContext;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{AgentRun, BreakpointSet, Budget, SchedulePolicy};
+use tramline_workflow::trace_context::TraceContext;
 
 /// The parameters of a new run.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use super::Engine;
 use crate::library::LibraryError;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::workflow::WORKFLOW_SERVER;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, ToolName};
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 /// Delay before usage counts of saved workflows are written, so that a burst of runs shares one
 /// write.

@@ -4,7 +4,7 @@ use super::saved_workflow::{CachedWorkflow, SavedWorkflow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// The cached workflows.
 #[derive(Debug, Default)]

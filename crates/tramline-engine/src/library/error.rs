@@ -2,8 +2,9 @@
 
 use super::name::InvalidName;
 use crate::seams::StoreFault;
-use tramline_core::flaw::Flaw;
-use tramline_core::{Str, text};
+use tramline_expr::Str;
+use tramline_workflow::flaw::Flaw;
+use tramline_workflow::text;
 
 /// Why the library rejected a request. Nothing was changed.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use super::{Library, LibraryError, SavedWorkflow};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// The index of a folder of workflows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! Names of saved workflows: easy to type, safe as file names, and unambiguous.
 
 use std::fmt;
-use tramline_core::Str;
-use tramline_core::text::display_name;
+use tramline_expr::Str;
+use tramline_workflow::text::display_name;
 
 /// Longest name, in characters. Names are typed, and some clients cut tool names at 64.
 pub const NAME_CHARS_MAX: usize = 50;

@@ -2,9 +2,9 @@
 
 use crate::seams::Workflows;
 use std::collections::{HashMap, VecDeque};
-use tramline_core::Str;
-use tramline_core::graph::Graph;
-use tramline_core::workflow::{Action, WORKFLOW_SERVER};
+use tramline_expr::Str;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// Most workflows that are examined for one save.
 const VISITED_MAX: usize = 10_000;

@@ -4,12 +4,12 @@ use super::error::LibraryError;
 use super::name::WorkflowName;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::formats::{self, KnownServers, ReadOptions};
-use tramline_core::graph::Graph;
-use tramline_core::ids::ToolName;
-use tramline_core::workflow::WORKFLOW_SERVER;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_formats::{KnownServers, ReadOptions};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 use crate::seams::{Tool, ToolHints};
 
@@ -139,7 +139,7 @@ pub fn parse_workflow(
         known_servers: KnownServers::Any,
         ..ReadOptions::default()
     };
-    let read = formats::read(text.as_bytes(), hint).map_err(LibraryError::Flawed)?;
+    let read = tramline_formats::read(text.as_bytes(), hint).map_err(LibraryError::Flawed)?;
     let workflows = &read.document.workflows;
     let found = match (tool, workflows.as_slice()) {
         (Some(tool), _) => read.document.workflow(tool),

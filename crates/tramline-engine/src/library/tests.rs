@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::MemoryStore;
 use crate::workflow_map::WorkflowMap;
 use futures_util::future::join_all;
-use tramline_core::formats::yaml_graph;
+use tramline_formats::yaml_graph;
 
 fn text(n: usize) -> String {
     format!(

@@ -10,9 +10,9 @@ use crate::search::{DocumentKind, SearchDocument, SearchIndex};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 /// Number of tools shown to a model. More confuse it and cost tokens.
 const MODEL_TOOLS_MAX: usize = 20;

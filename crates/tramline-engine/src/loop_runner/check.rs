@@ -8,10 +8,10 @@ use crate::long_work::long_work;
 use crate::seams::Tool;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tramline_core::formats::tool_plan::{PlannedStep, ToolPlan};
-use tramline_core::schema::Checker;
-use tramline_core::text::{display_name, nearest};
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::tool_plan::{PlannedStep, ToolPlan};
+use tramline_workflow::schema::Checker;
+use tramline_workflow::text::{display_name, nearest};
 
 /// The result of checking a plan.
 pub(super) struct CheckedPlan {

@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::planner;
 use crate::seams::{Embedder, Store};
 use std::sync::Arc;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
 
 mod embeddings;
 

@@ -8,8 +8,8 @@ use crate::engine::Engine;
 use crate::planner::TaskPlan;
 use crate::seams::{Tool, ToolHints};
 use std::sync::Arc;
-use tramline_core::formats::tool_plan;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::tool_plan;
 
 /// Most steps in a plan.
 pub(super) const STEPS_MAX: u64 = 64;

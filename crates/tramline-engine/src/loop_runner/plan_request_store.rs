@@ -8,9 +8,9 @@ use crate::clock;
 use crate::fault::Fault;
 use crate::seams::Store;
 use std::sync::Arc;
-use tramline_core::ids::RunId;
-use tramline_core::text::display_name;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::text::display_name;
 
 /// The kind of these documents in the store.
 const KIND: &str = "plan_requests";

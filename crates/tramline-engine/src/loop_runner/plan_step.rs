@@ -8,9 +8,9 @@ use crate::seams::{Message, Model, PlanningSpan, Role, Tool};
 use crate::{clock, planner};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::Value;
-use tramline_core::formats::tool_plan::{PlannedStep, ToolPlan};
-use tramline_core::ids::ToolName;
+use tramline_expr::Value;
+use tramline_formats::tool_plan::{PlannedStep, ToolPlan};
+use tramline_workflow::ids::ToolName;
 
 /// How long a model has for a plan, regardless of its own timeout.
 const PLAN_TIMEOUT: Duration = Duration::from_secs(180);

@@ -7,8 +7,8 @@ use super::state::LoopState;
 use crate::seams::{Message, Prompt, Role, Tool};
 use std::fmt::Write as _;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::formats::tool_plan::ToolPlan;
+use tramline_expr::Value;
+use tramline_formats::tool_plan::ToolPlan;
 
 /// Longest plan, in tokens.
 const TOKENS_MAX: u32 = 2_048;

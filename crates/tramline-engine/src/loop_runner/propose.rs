@@ -8,9 +8,9 @@ use super::{CallerContext, LoopRunner, candidates, check, plan_request, plan_ste
 use crate::fault::Fault;
 use crate::planner;
 use std::collections::BTreeSet;
-use tramline_core::formats::tool_plan::ToolPlan;
-use tramline_core::trace_context::TraceContext;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::tool_plan::ToolPlan;
+use tramline_workflow::trace_context::TraceContext;
 
 /// The message to an agent that plans.
 const MESSAGE: &str = "The request alone is not enough to act on. Plan with these tools and pass the plan \

@@ -1,9 +1,9 @@
 //! A request to the loop: the fields that callers send, parsed and validated.
 
 use crate::library::WorkflowName;
-use tramline_core::ids::ToolName;
-use tramline_core::journal::Budget;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::journal::Budget;
 
 /// Most messages in one request.
 const MESSAGES_MAX: usize = 200;

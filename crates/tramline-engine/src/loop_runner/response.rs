@@ -1,9 +1,9 @@
 //! The loop's response: the context with the results, the plan, and the status.
 
 use super::state::LoopState;
-use tramline_core::formats::tool_plan::ToolPlan;
-use tramline_core::ids::RunId;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::tool_plan::ToolPlan;
+use tramline_workflow::ids::RunId;
 
 /// The status of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

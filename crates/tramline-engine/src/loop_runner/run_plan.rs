@@ -10,12 +10,13 @@ use crate::fault::Fault;
 use crate::seams::RunStatus;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::formats::tool_plan::{OnError, PlannedStep, ToolPlan};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{BudgetPart, Outcome, Pause};
-use tramline_core::trace::{self, Trace};
-use tramline_core::{Str, Value, pause_view};
+use tramline_expr::{Str, Value};
+use tramline_formats::tool_plan::{OnError, PlannedStep, ToolPlan};
+use tramline_views::pause_view;
+use tramline_views::trace::{self, Trace};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{BudgetPart, Outcome, Pause};
 
 /// The workflow name of loop runs in the list of runs.
 const NAME: &str = "loop";

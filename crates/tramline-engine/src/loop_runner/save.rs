@@ -11,10 +11,10 @@ use crate::engine::Engine;
 use crate::fault::Fault;
 use crate::library::{DESCRIPTION_CHARS_MAX, LibraryError, SaveRequest, Saver, WorkflowName};
 use std::collections::BTreeSet;
-use tramline_core::formats::tool_plan::{PlannedStep, ToolPlan};
-use tramline_core::ids::ToolName;
-use tramline_core::workflow::WORKFLOW_SERVER;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::tool_plan::{PlannedStep, ToolPlan};
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 /// Records the workflow that a plan would be saved as. `runs` are its steps with fully qualified tool names.
 pub(super) fn draft_workflow(course: &mut LoopState, runs: &ToolPlan) {

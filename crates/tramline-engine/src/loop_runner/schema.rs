@@ -7,7 +7,7 @@
 use super::plan_request::STEPS_MAX;
 use crate::seams::Tool;
 use std::sync::Arc;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
 
 /// Deepest nesting of argument schemas, in levels. Deeper ones are left open.
 const DEPTH_MAX: usize = 6;

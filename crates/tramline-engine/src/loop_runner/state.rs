@@ -4,11 +4,11 @@ use super::memory::RecalledMessages;
 use super::request::LoopRequest;
 use super::response::{PlannerKind, StepResult};
 use crate::engine::LoadedRun;
-use tramline_core::formats::tool_plan::{PlannedStep, ToolPlan};
-use tramline_core::ids::RunId;
-use tramline_core::journal::{Budget, BudgetPart};
-use tramline_core::trace_context::TraceContext;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::tool_plan::{PlannedStep, ToolPlan};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{Budget, BudgetPart};
+use tramline_workflow::trace_context::TraceContext;
 
 /// How often a failed plan is replaced by a new one.
 const REPLANS_MAX: u64 = 1;

@@ -4,8 +4,8 @@ use super::literals::{Literal, LiteralKind};
 use super::text;
 use crate::long_work::long_work;
 use crate::seams::Tool;
-use tramline_core::Value;
-use tramline_core::schema::Checker;
+use tramline_expr::Value;
+use tramline_workflow::schema::Checker;
 
 /// Words in the names of arguments that hold a path. `PATH_ENDS` lists suffixes of compound names.
 const PATH_WORDS: [&str; 8] = [
@@ -192,7 +192,7 @@ mod tests {
     fn bound(wish: &str, name: &str, about: &str) -> Option<String> {
         let about = Value::from_json(about).unwrap();
         let tool = Tool {
-            name: tramline_core::ids::ToolName::new("s", "t"),
+            name: tramline_workflow::ids::ToolName::new("s", "t"),
             title: None,
             description: None,
             input_schema: Value::Null,

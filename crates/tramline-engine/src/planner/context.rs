@@ -6,7 +6,7 @@ use crate::seams::Tool;
 use crate::search::stemmed_words;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// Number of precedents that vote.
 const VOTERS_MAX: usize = 25;

@@ -10,7 +10,7 @@ use crate::seams::Tool;
 use crate::search::stemmed_words;
 use std::cell::OnceCell;
 use std::sync::Arc;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
 
 /// Most tasks in a plan, including those added to provide arguments.
 const TASKS_MAX: usize = 32;

@@ -2,7 +2,7 @@
 
 use super::context::{PlanContext, ToolIx};
 use super::draft::{ArgumentSource, DraftTask};
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
 
 /// Two tasks get an edge if one waited for the other in at least this share of the precedents that contain both.
 const WAIT_SHARE_MIN: f64 = 0.5;

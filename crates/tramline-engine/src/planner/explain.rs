@@ -8,7 +8,7 @@ use super::{
     ALTERNATIVES_MAX, AlternativePlan, EdgeReason, MissingArgument, PlanInput, TaskPlan, TaskReason,
 };
 use crate::seams::Tool;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
 
 /// Number of alternative tools that are reported for a task.
 const ALTERNATIVE_TOOLS_MAX: usize = 3;
@@ -197,7 +197,7 @@ fn reason(
 fn alternative_tools(
     scene: &PlanContext<'_>,
     taken: &Tool,
-) -> Vec<(tramline_core::ids::ToolName, f64)> {
+) -> Vec<(tramline_workflow::ids::ToolName, f64)> {
     let best = scene.best(ALTERNATIVE_TOOLS_MAX + 1);
     let others = best.iter().map(|place| scene.candidate(*place));
     let others = others

@@ -6,7 +6,7 @@
 use crate::seams::Tool;
 use crate::search::stemmed_words;
 use std::collections::BTreeSet;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// Most fields of one output that are examined.
 const FIELDS_MAX: usize = 200;

@@ -7,7 +7,7 @@
 use super::{TaskPlan, literals};
 use crate::seams::{Tool, ToolHints};
 use std::ops::Range;
-use tramline_core::ids::ToolName;
+use tramline_workflow::ids::ToolName;
 
 /// A plan with a lower confidence is only a suggestion. Confidence is calibrated: in `cargo xtask bench planner`, five
 /// of six plans at 0.8 or above were correct.

@@ -5,7 +5,7 @@
 
 use crate::search::stemmed_words;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// Most precedents in the index. The owner of the index drops the oldest first.
 pub const PRECEDENTS_MAX: usize = 5_000;

@@ -6,7 +6,7 @@ use crate::seams::Tool;
 use crate::search::{DocumentKind, HITS_MAX, SearchDocument, SearchIndex, Vector, stemmed_words};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// Number of hits examined for the whole request.
 const REQUEST_HITS_MAX: usize = 40;

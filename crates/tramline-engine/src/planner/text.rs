@@ -2,7 +2,7 @@
 
 use super::literals;
 use crate::seams::Tool;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// Stop words.
 const STOP_WORDS: [&str; 30] = [

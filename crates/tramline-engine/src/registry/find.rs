@@ -5,9 +5,9 @@ use super::search_index::SearchScope;
 use crate::library::as_tool;
 use crate::seams::{Tool, Workflows as _};
 use std::sync::Arc;
-use tramline_core::Str;
-use tramline_core::text::{display_name, nearest};
-use tramline_core::workflow::WORKFLOW_SERVER;
+use tramline_expr::Str;
+use tramline_workflow::text::{display_name, nearest};
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 /// The server whose tools can be named without a server.
 const BUILTIN: &str = "builtin";

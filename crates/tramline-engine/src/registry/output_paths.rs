@@ -1,7 +1,7 @@
 //! The paths of an output with their types and one example each, in the syntax of templates.
 
 use std::collections::BTreeMap;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
 
 /// Most paths that are returned: enough to write a workflow with, few enough to read.
 const PATHS_MAX: usize = 200;

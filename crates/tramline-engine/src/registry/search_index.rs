@@ -10,7 +10,7 @@ use crate::usage_stats::UsageStats;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use tokio::sync::Mutex;
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// A search hit.
 #[derive(Clone, Debug)]

@@ -13,9 +13,9 @@ use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 /// Servers that list their tools when asked, and count how often that happens.
 #[derive(Default)]

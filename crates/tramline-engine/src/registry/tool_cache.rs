@@ -3,8 +3,8 @@
 use crate::seams::{Store, StoreFault, Tool, ToolHints};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tramline_core::ids::ToolName;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::ids::ToolName;
 
 /// The kind of these documents in the store. The key is the server's name.
 const KIND: &str = "registry";

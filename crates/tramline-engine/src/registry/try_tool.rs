@@ -6,11 +6,11 @@ use crate::long_work::long_work;
 use crate::policy::PolicyVerdict;
 use crate::seams::Tool;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::graph::Graph;
-use tramline_core::ids::ToolName;
-use tramline_core::schema::{Checker, SchemaErrors};
-use tramline_core::workflow::{
+use tramline_expr::Value;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::schema::{Checker, SchemaErrors};
+use tramline_workflow::workflow::{
     Action, Edge, Node, Template, WORKFLOW_SERVER, Workflow, WorkflowLimits,
 };
 

@@ -1,7 +1,7 @@
 //! `Embedder`: turns texts into vectors that are close if the meanings are.
 
 use async_trait::async_trait;
-use tramline_core::failure::Failure;
+use tramline_workflow::failure::Failure;
 
 impl std::fmt::Debug for dyn Embedder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,9 +1,9 @@
 //! `Model`: a language model, for the planner and the `llm` tool.
 
 use async_trait::async_trait;
-use tramline_core::failure::Failure;
-use tramline_core::trace_context::TraceContext;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::Failure;
+use tramline_workflow::trace_context::TraceContext;
 
 /// A language model.
 #[async_trait]

@@ -4,11 +4,11 @@
 //! nothing is reported twice. It must not block: drivers call it between two steps.
 
 use std::time::Duration;
-use tramline_core::ids::StepNo;
-use tramline_core::journal::Entry;
-use tramline_core::run::Run;
-use tramline_core::sop_session::SopSession;
-use tramline_core::trace_context::TraceContext;
+use tramline_sop::SopSession;
+use tramline_workflow::ids::StepNo;
+use tramline_workflow::journal::Entry;
+use tramline_workflow::run::Run;
+use tramline_workflow::trace_context::TraceContext;
 
 /// Receives the events of runs and SOP sessions.
 pub trait Observer: Send + Sync + 'static {

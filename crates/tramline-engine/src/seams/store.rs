@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tramline_core::Str;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{ContentDigest, StoredDocument};
+use tramline_expr::Str;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{ContentDigest, StoredDocument};
 
 /// Rows per page when runs are counted.
 const COUNT_PAGE_ROWS: usize = 1_000;

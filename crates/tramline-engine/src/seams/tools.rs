@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
-use tramline_core::pause_view::FileChange;
-use tramline_core::trace_context::TraceContext;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_views::pause_view::FileChange;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::trace_context::TraceContext;
 
 /// Lists and calls tools.
 #[async_trait]

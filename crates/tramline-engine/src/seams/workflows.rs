@@ -1,8 +1,8 @@
 //! `Workflows`: the workflows that runs can call by name.
 
 use std::sync::Arc;
-use tramline_core::graph::Graph;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Graph;
 
 /// Finds workflows by name, without waiting.
 pub trait Workflows: Send + Sync + 'static {

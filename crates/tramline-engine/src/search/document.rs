@@ -1,10 +1,10 @@
 //! The searchable document of a tool or workflow.
 
 use super::tokenize::split_name;
-use tramline_core::ids::BUILTIN;
-use tramline_core::ids::ToolName;
-use tramline_core::workflow::WORKFLOW_SERVER;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::ids::BUILTIN;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 use crate::seams::Tool;
 

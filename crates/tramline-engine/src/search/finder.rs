@@ -6,7 +6,7 @@ use super::{IndexFull, SearchHit, SearchIndex};
 use crate::seams::Embedder;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use tramline_core::failure::{Failure, FailureKind};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Encoded vectors by the fingerprint of their text. The caller stores them between starts.
 pub type EncodedVectors = HashMap<u128, Vec<u8>>;

@@ -3,8 +3,8 @@
 use super::document::{DocumentKind, SearchDocument};
 use super::{HITS_MAX, SearchIndex};
 use crate::policy::fits;
-use tramline_core::Str;
-use tramline_core::text::nearest;
+use tramline_expr::Str;
+use tramline_workflow::text::nearest;
 
 /// Longest pattern, in bytes. Longer ones are cut; no name is that long.
 const PATTERN_BYTES_MAX: usize = 512;

@@ -2,11 +2,11 @@
 
 use super::{Settings, missing_message, variable_suffix};
 use std::collections::BTreeMap;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::journal::SettingVersions;
-use tramline_core::setting_references::{self, REFERENCE_PREFIX};
-use tramline_core::workflow::Template;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::journal::SettingVersions;
+use tramline_workflow::setting_references::{self, REFERENCE_PREFIX};
+use tramline_workflow::workflow::Template;
 
 /// The version of a setting from the environment: only the operator can change it.
 const ENVIRONMENT_VERSION: &str = "environment";

@@ -5,8 +5,8 @@ use super::{
     variable_suffix,
 };
 use crate::seams::Workflows;
-use tramline_core::Str;
-use tramline_core::setting_references::keys_by_node;
+use tramline_expr::Str;
+use tramline_workflow::setting_references::keys_by_node;
 
 /// Shortest secret of which the ends are shown, in characters. The ends of a shorter one would reveal too much.
 const ENDS_CHARS_MIN: usize = 20;

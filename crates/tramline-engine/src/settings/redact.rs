@@ -9,8 +9,8 @@ use super::strength;
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tramline_core::failure::Failure;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
+use tramline_workflow::failure::Failure;
 
 /// Shortest secret that does not occur in a document by chance, in bytes.
 const LONG_BYTES_MIN: usize = 8;

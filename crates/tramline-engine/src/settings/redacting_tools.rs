@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
-use tramline_core::pause_view::FileChange;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_views::pause_view::FileChange;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 impl Settings {
     /// Redacts the secrets in a tool's definition. `None` if its name contains one, because it could not be called

@@ -4,7 +4,7 @@ use super::redact::{Redactor, SecretStrength};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// The encodings of a secret in these tests. Each of them must be found.
 fn encoded(secret: &str, way: usize) -> String {

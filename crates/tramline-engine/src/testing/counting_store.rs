@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::watch;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::ContentDigest;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::ContentDigest;
 
 /// A store with counts of its writes. Clones share the counts.
 #[derive(Clone, Default)]

@@ -4,7 +4,7 @@ use crate::seams::Embedder;
 use crate::search::fingerprint;
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_core::failure::Failure;
+use tramline_workflow::failure::Failure;
 
 /// The dimensions of the vectors.
 const WIDTH: usize = 64;

@@ -4,7 +4,7 @@ use crate::seams::{Model, ModelAnswer, Prompt};
 use async_trait::async_trait;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use tramline_core::failure::{Failure, FailureKind};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Answers from a script, and records its prompts.
 #[derive(Default)]

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::ContentDigest;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::ContentDigest;
 
 /// Rows in a page when the filter sets no page size.
 const PAGE_ROWS: usize = 100;

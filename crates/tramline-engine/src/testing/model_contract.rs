@@ -2,7 +2,7 @@
 
 use crate::seams::{Message, Model, Prompt, Role};
 use std::sync::Arc;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// Checks with two prompts that the model answers and follows a schema.
 pub async fn model_contract(model: Arc<dyn Model>) {

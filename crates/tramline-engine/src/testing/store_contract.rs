@@ -15,7 +15,7 @@ use crate::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use tramline_core::ids::{RunId, Seq};
+use tramline_workflow::ids::{RunId, Seq};
 
 /// A store under test, with a second process on the same data if the store supports one.
 pub struct StoreRig {

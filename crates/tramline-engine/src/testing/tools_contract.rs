@@ -7,9 +7,9 @@ use crate::seams::{ToolCallRequest, Tools};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
+use tramline_expr::Value;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 /// More than any call below should take on a busy machine, and far less than the sleeps it cuts
 /// off.

@@ -3,13 +3,13 @@
 
 use crate::support::{dag, engine, load, tools};
 use std::sync::Arc;
-use tramline_core::graph::{Graph, Patch};
-use tramline_core::ids::{Checkpoint, RunId, Seq, ToolName};
-use tramline_core::journal::{Outcome, Pause, SchedulePolicy};
-use tramline_core::workflow::{Action, Edge, Join, Node, Template};
-use tramline_core::{Str, Value};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{DriveOutcome, Engine, Fault, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::{Graph, Patch};
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, ToolName};
+use tramline_workflow::journal::{Outcome, Pause, SchedulePolicy};
+use tramline_workflow::workflow::{Action, Edge, Join, Node, Template};
 
 /// Two tasks in sequence, the second with an approval; it has a parameter and therefore an entry.
 fn with_entry() -> Arc<Graph> {

@@ -5,13 +5,13 @@ use crate::support::{ended, engine, load, tools};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tramline_core::Str;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
 use tramline_engine::seams::RunStatus;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, Fault, PauseAnswer, RunStart};
+use tramline_expr::Str;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
 
 fn layered(graph: Arc<Graph>) -> RunStart {
     let mut start = RunStart::new(graph, "in".into());
@@ -227,7 +227,7 @@ async fn what_comes_in_between_without_answering_loses_nothing() {
     let (store, tools) = (MemoryStore::new(), tools());
     let (mine, yours) = (engine(&store, &tools), engine(&store.process(), &tools));
     let (run, asked) = paused(&mine).await;
-    let watch = tramline_core::journal::BreakpointSet::default();
+    let watch = tramline_workflow::journal::BreakpointSet::default();
     yours
         .set_breakpoints(&run, watch, "you".into())
         .await

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq, ToolName};
-use tramline_core::journal::{self, ContentDigest, Event, Outcome, Pause};
-use tramline_core::workflow::{Action, Edge, Join, Node, RetryPolicy, Template, Workflow};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{
     Append, AppendError, Claim, JournalChunk, RunFilter, RunPage, RunRow, RunStatus, Store,
     StoreFault, ToolHints, Tools,
 };
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, Fault, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, ToolName};
+use tramline_workflow::journal::{self, ContentDigest, Event, Outcome, Pause};
+use tramline_workflow::workflow::{Action, Edge, Join, Node, RetryPolicy, Template, Workflow};
 
 /// More than anything here takes.
 const SOON: Duration = Duration::from_secs(10);

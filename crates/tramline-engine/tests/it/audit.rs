@@ -4,16 +4,16 @@ use crate::support::{dag, engine, tools};
 use serde_json::Value as Json;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use tramline_core::graph::Patch;
-use tramline_core::journal::BreakpointSet;
-use tramline_core::workflow::{Action, Edge, Node};
-use tramline_core::{Str, Value};
 use tramline_engine::audit::AuditNote;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, Fault, ForkRequest, JournalPoint, PauseAnswer, RunStart,
 };
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Patch;
+use tramline_workflow::journal::BreakpointSet;
+use tramline_workflow::workflow::{Action, Edge, Node};
 
 /// A program that embeds the engine uses no front end: its commands are in the audit all the same,
 /// rejected ones too, and only once if a front end records them.
@@ -154,7 +154,7 @@ async fn a_decision_is_in_the_audit_before_the_call_that_it_allows() {
             panic!("not asked");
         };
         let seq = pauses[0].0;
-        let asked = tramline_core::ids::Checkpoint {
+        let asked = tramline_workflow::ids::Checkpoint {
             run: run.clone(),
             seq,
         };
@@ -165,7 +165,7 @@ async fn a_decision_is_in_the_audit_before_the_call_that_it_allows() {
                 "answer and resume" => {
                     let said = PauseAnswer {
                         pause: seq,
-                        answer: tramline_core::journal::Answer::Proceed,
+                        answer: tramline_workflow::journal::Answer::Proceed,
                         by: "ann".into(),
                         why: None,
                     };
@@ -262,7 +262,7 @@ async fn the_audit_shows_the_whole_answer() {
         r#"{"tasks": [{"id": "a", "tool": "t:work", "arguments": {}},
             {"id": "b", "tool": "t:work", "arguments": {}, "depends_on": ["a"]}]}"#,
     );
-    start.budget = Some(tramline_core::journal::Budget {
+    start.budget = Some(tramline_workflow::journal::Budget {
         calls: Some(1),
         ..Default::default()
     });
@@ -271,12 +271,12 @@ async fn the_audit_shows_the_whole_answer() {
     let DriveOutcome::Paused(pauses) = handle.wait().await.unwrap() else {
         panic!("not asked");
     };
-    let asked = tramline_core::ids::Checkpoint {
+    let asked = tramline_workflow::ids::Checkpoint {
         run,
         seq: pauses[0].0,
     };
-    let more = || tramline_core::journal::Answer::Extend {
-        budget: tramline_core::journal::Budget {
+    let more = || tramline_workflow::journal::Answer::Extend {
+        budget: tramline_workflow::journal::Budget {
             calls: Some(7),
             ..Default::default()
         },

@@ -3,19 +3,19 @@
 
 use crate::support::{graphs, tools};
 use std::sync::Arc;
-use tramline_core::authority::{
-    AgentAnswers, AnswerChannel, ApprovalSource, BudgetSource, PauseReason,
-};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, Budget, Event, Outcome, Pause};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{
     Approvals, DriveOutcome, Engine, EngineOptions, Fault, ForkRequest, JournalPoint, PauseAnswer,
     Respondent, RunStart, ToolPattern, ToolPolicy,
 };
+use tramline_expr::{Str, Value};
+use tramline_workflow::authority::{
+    AgentAnswers, AnswerChannel, ApprovalSource, BudgetSource, PauseReason,
+};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Answer, Budget, Event, Outcome, Pause};
 
 const RELAYED: [AnswerChannel; 2] = [AnswerChannel::Agent, AnswerChannel::Http];
 

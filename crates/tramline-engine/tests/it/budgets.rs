@@ -3,16 +3,16 @@
 use crate::support::{Tasks, engine, engine_among, graphs, load, tools};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::authority::BudgetSource;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, Budget, BudgetPart, Event, Outcome, Pause};
-use tramline_core::workflow::RetryPolicy;
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, Fault, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::authority::BudgetSource;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Answer, Budget, BudgetPart, Event, Outcome, Pause};
+use tramline_workflow::workflow::RetryPolicy;
 
 fn chain(tasks: usize) -> Arc<Graph> {
     Tasks {

@@ -4,15 +4,15 @@ use crate::support::{done, ended, engine, graphs, load};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::ToolName;
-use tramline_core::journal::{Event, Outcome};
-use tramline_core::workflow::{Action, Edge, Node, RetryPolicy, Template, Workflow};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::workflow::{Action, Edge, Node, RetryPolicy, Template, Workflow};
 
 fn graph(node: impl FnOnce(Node) -> Node, on_error: bool) -> Arc<Graph> {
     let arguments = Template::Literal(Value::object::<Str>([]));

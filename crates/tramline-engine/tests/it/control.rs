@@ -3,14 +3,14 @@
 use crate::support::{Tasks, engine, graphs, load, name, tools};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::graph::{Graph, Patch};
-use tramline_core::ids::{Checkpoint, ToolName};
-use tramline_core::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
-use tramline_core::workflow::{Action, Edge, Join, Node, Template, Workflow};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, Fault, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::{Graph, Patch};
+use tramline_workflow::ids::{Checkpoint, ToolName};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
+use tramline_workflow::workflow::{Action, Edge, Join, Node, Template, Workflow};
 
 fn call(tool: &str) -> Action {
     let arguments = Template::Literal(Value::object::<Str>([]));

@@ -6,13 +6,13 @@ use crate::support::{done, engine, engine_among, load, result, tools};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, Outcome, Pause};
-use tramline_core::workflow::{Action, Edge, Node, SwitchRule, Workflow, WorkflowLimits};
-use tramline_core::{Str, Value};
 use tramline_engine::testing::{FakeCall, FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, Fault, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::{Answer, Outcome, Pause};
+use tramline_workflow::workflow::{Action, Edge, Node, SwitchRule, Workflow, WorkflowLimits};
 
 /// Resumes a run until it ends, answering truthfully whether a call in doubt happened.
 async fn finish(engine: &Engine, tools: &FakeTools, run: &RunId) -> Option<Outcome> {

@@ -3,12 +3,12 @@
 
 use crate::support::{engine, tools};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::graph::Graph;
-use tramline_core::workflow::{Action, Edge, Node, Workflow};
 use tramline_engine::seams::{Append, ClaimChange, Store};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Fault, RunStart};
+use tramline_expr::Value;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::workflow::{Action, Edge, Node, Workflow};
 
 fn waits() -> Arc<Graph> {
     let mut asked = Node::new(

@@ -4,15 +4,15 @@ mod forks;
 
 use crate::support::{engine, graphs, load, result, tools};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::failure::FailureKind;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, BreakpointSet, NodeBreakpoint, Pause};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, Fault, JournalPoint, ReplayStore, RunStart,
 };
+use tramline_expr::Value;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::{Answer, BreakpointSet, NodeBreakpoint, Pause};
 
 const CHAIN: &str = "
   - name: chain

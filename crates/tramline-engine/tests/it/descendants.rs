@@ -3,18 +3,18 @@
 use crate::support::{graphs, load, tools};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_core::Value;
-use tramline_core::failure::FailureKind;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::{Event, Outcome};
-use tramline_core::workflow::{
-    Action, Edge, FanOutSpec, ItemFailures, Node, Template, WORKFLOW_SERVER, Workflow,
-    WorkflowLimits,
-};
 use tramline_engine::seams::{Callable, RunFilter, RunStatus, Store, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, Fault, Quota, RunStart, WorkflowMap};
+use tramline_expr::Value;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, ToolName};
+use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::workflow::{
+    Action, Edge, FanOutSpec, ItemFailures, Node, Template, WORKFLOW_SERVER, Workflow,
+    WorkflowLimits,
+};
 
 /// More than anything here should take on a busy machine.
 const SOON: Duration = Duration::from_secs(120);

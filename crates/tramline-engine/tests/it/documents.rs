@@ -3,18 +3,18 @@
 
 use crate::support::{dag, engine, tools};
 use std::sync::Arc;
-use tramline_core::formats::sop_markdown;
-use tramline_core::graph::Graph;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{self, Entry, Event, Outcome, RunStarted, SchedulePolicy};
-use tramline_core::sop::Sop;
-use tramline_core::{Map, Value};
 use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline_engine::testing::{CountingStore, FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, ForkRequest, JournalPoint, Retention, RunOwner, RunStart,
     SopStart, clock,
 };
+use tramline_expr::{Map, Value};
+use tramline_formats::sop_markdown;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{self, Entry, Event, Outcome, RunStarted, SchedulePolicy};
+use tramline_workflow::sop::Sop;
 
 const RUNS: usize = 100;
 

@@ -4,15 +4,15 @@ use crate::support::{engine, engine_among, graphs, tools};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, Entry, Event, Outcome, Pause};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{
     Append, ClaimChange, RunFilter, RunIndexRow, RunRow, RunStatus, Store,
 };
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{DriveOutcome, Engine, Fault, RunStart, clock};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::{Answer, Entry, Event, Outcome, Pause};
 
 /// `ask` pauses twice, `outer` calls it.
 fn workflows() -> Vec<Arc<Graph>> {
@@ -193,7 +193,7 @@ async fn a_run_that_an_older_version_listed_as_aborted_is_listed_as_expired() {
         event: Event::Finished { outcome },
     };
     let mut body = Vec::new();
-    tramline_core::journal::encode(&entry, &mut body).unwrap();
+    tramline_workflow::journal::encode(&entry, &mut body).unwrap();
     let append = Append {
         run: old.run.clone(),
         seen: row.last,

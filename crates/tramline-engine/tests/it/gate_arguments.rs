@@ -3,14 +3,6 @@
 use crate::support::graphs;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use tramline_core::Value;
-use tramline_core::authority::AnswerChannel;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::formats::sop_markdown;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, Outcome, Pause};
-use tramline_core::sop_session::{self, MoveRequest};
 use tramline_engine::seams::{Store, ToolHints};
 use tramline_engine::settings::Setter;
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
@@ -18,6 +10,14 @@ use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, GatedCall, GatedCallOutcome, PinnedProcedures, Respondent,
     RunStart, Settings, SopStart, ToolPattern, ToolPolicy,
 };
+use tramline_expr::Value;
+use tramline_formats::sop_markdown;
+use tramline_sop::MoveRequest;
+use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::{Answer, Outcome, Pause};
 
 /// Values that an agent may make secrets.
 const ORDER: &str = "ord_7fK2xQ7bLmP4wZr8T";
@@ -122,7 +122,7 @@ impl GateFixture {
             };
             let moved = self.engine.update_sop_session(
                 &id,
-                |walk| sop_session::move_to(walk, &ask),
+                |walk| tramline_sop::move_to(walk, &ask),
                 |_, turn| assert!(turn.refusal.is_none(), "{turn:?}"),
             );
             moved.await.unwrap();

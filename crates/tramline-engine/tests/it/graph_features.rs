@@ -4,15 +4,15 @@ use crate::crashes::try_every_crash_among;
 use crate::support::{engine, engine_among, graphs, load, result, tools};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::Checkpoint;
-use tramline_core::journal::{Answer, Event, Outcome, Pause};
-use tramline_core::trace::Trace;
 use tramline_engine::seams::{RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, RunStart};
+use tramline_expr::Value;
+use tramline_views::trace::Trace;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::Checkpoint;
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause};
 
 const SPREAD: &str = "
   - name: spread

@@ -3,14 +3,14 @@
 
 use crate::support::graphs;
 use std::sync::Arc;
-use tramline_core::authority::ApprovalSource;
-use tramline_core::journal::{Budget, Pause};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, ForkRequest, JournalPoint, RunOwner, RunStart,
 };
+use tramline_expr::{Str, Value};
+use tramline_workflow::authority::ApprovalSource;
+use tramline_workflow::journal::{Budget, Pause};
 
 fn tools() -> Arc<FakeTools> {
     let wipes = ToolHints {

@@ -3,10 +3,10 @@
 use crate::support::{Tasks, ended, engine, load, name, tools};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use tramline_core::ids::Checkpoint;
-use tramline_core::journal::{Answer, Entry, Event, SchedulePolicy};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{DriveOutcome, RunStart};
+use tramline_workflow::ids::Checkpoint;
+use tramline_workflow::journal::{Answer, Entry, Event, SchedulePolicy};
 
 /// Random graphs of up to fourteen tasks.
 pub(crate) fn any_tasks() -> impl Strategy<Value = Tasks> {

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use std::sync::Arc;
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::loop_runner::{LoopRequest, LoopRunner};
 use tramline_engine::seams::{Store as _, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, EngineOptions};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 fn tools() -> FakeTools {
     let none = r#"{"type":"object"}"#;

@@ -3,14 +3,14 @@
 //! Measured by what can be counted on any machine: events, journal bytes and memory per step.
 
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::formats::yaml_graph;
-use tramline_core::graph::Graph;
-use tramline_core::ids::Seq;
-use tramline_core::journal::Outcome;
 use tramline_engine::seams::Store;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, RunStart};
+use tramline_expr::Value;
+use tramline_formats::yaml_graph;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::Seq;
+use tramline_workflow::journal::Outcome;
 
 const TURNS: u64 = 100_000;
 

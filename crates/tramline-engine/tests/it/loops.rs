@@ -3,15 +3,15 @@
 
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::RunId;
 use tramline_engine::loop_runner::{
     LoopRequest, LoopResponse, LoopRunner, LoopStatus, OnFailure, PlannerKind,
 };
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::RunId;
 
 mod disk_syncs;
 mod fixed_plans;
@@ -263,7 +263,7 @@ async fn what_a_model_used_is_taken_from_the_budget() {
     let plan = r#"[{"tool": "m:mock_tool_b", "args": {}}]"#;
     let (runner, _) = with_model(&place, &[plan]);
     let mut request = LoopRequest::new("do");
-    request.budget = Some(tramline_core::journal::Budget {
+    request.budget = Some(tramline_workflow::journal::Budget {
         tokens: Some(2),
         ..Default::default()
     });
@@ -283,7 +283,7 @@ async fn what_a_built_in_tool_asks_of_a_model_counts_too() {
     let runner = LoopRunner::new(engine.clone());
     let with = |first: &str| {
         let mut request = planned(json!([{"tool": first}, {"tool": "other:llm"}]));
-        request.budget = Some(tramline_core::journal::Budget {
+        request.budget = Some(tramline_workflow::journal::Budget {
             tokens: Some(6),
             ..Default::default()
         });

@@ -2,17 +2,17 @@
 
 use crate::support::{dag, done, engine, engine_among, graphs, load};
 use std::sync::Arc;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::ToolName;
-use tramline_core::journal::{Answer, Event, Outcome, Pause};
-use tramline_core::workflow::{
-    Action, ERROR_LABEL, Edge, Node, RetryPolicy, Template, Workflow, WorkflowLimits,
-};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, PauseAnswer, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause};
+use tramline_workflow::workflow::{
+    Action, ERROR_LABEL, Edge, Node, RetryPolicy, Template, Workflow, WorkflowLimits,
+};
 
 /// `lost` is executed but its answer never arrives; `away` is never sent; both fail in the same
 /// manner.
@@ -74,7 +74,7 @@ fn one(tool: &str, handled: bool) -> Arc<Graph> {
     Arc::new(Graph::build(workflow).unwrap().0)
 }
 
-async fn run(engine: &Engine, graph: Arc<Graph>) -> (tramline_core::ids::RunId, DriveOutcome) {
+async fn run(engine: &Engine, graph: Arc<Graph>) -> (tramline_workflow::ids::RunId, DriveOutcome) {
     let input = Value::object::<Str>([]);
     let handle = engine.start(RunStart::new(graph, input)).await.unwrap();
     (handle.run.clone(), handle.wait().await.unwrap())
@@ -243,7 +243,7 @@ fn nested() -> Vec<Arc<Graph>> {
     )
 }
 
-fn in_doubt(pauses: &[(tramline_core::ids::Seq, Pause)]) -> usize {
+fn in_doubt(pauses: &[(tramline_workflow::ids::Seq, Pause)]) -> usize {
     let doubtful = |pause: &Pause| matches!(pause, Pause::InDoubt { .. });
     pauses.iter().filter(|(_, pause)| doubtful(pause)).count()
 }

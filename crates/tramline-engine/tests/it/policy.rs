@@ -3,12 +3,6 @@
 use crate::support::{graphs, tools};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, ToolName};
-use tramline_core::journal::{Answer, Event, Outcome, Pause};
-use tramline_core::workflow::{Action, Node, Template, Workflow};
-use tramline_core::{Str, Value, pause_view};
 use tramline_engine::seams::{
     Callable, Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools,
 };
@@ -17,6 +11,13 @@ use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, PauseAnswer, ReplayStore, RunStart, ToolPattern,
     ToolPolicy, WorkflowMap,
 };
+use tramline_expr::{Str, Value};
+use tramline_views::pause_view;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, ToolName};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause};
+use tramline_workflow::workflow::{Action, Node, Template, Workflow};
 
 fn policy(ask: &[&str], deny: &[&str]) -> EngineOptions {
     let read = |all: &[&str]| {
@@ -323,7 +324,7 @@ fn cautious(repeatable: Option<bool>) -> Arc<Graph> {
         name: "tasks".into(),
         nodes: vec![node],
         cautious: true,
-        transient: Some(tramline_core::workflow::RetryPolicy {
+        transient: Some(tramline_workflow::workflow::RetryPolicy {
             max: 3,
             wait_ms: 1,
             backoff: 1.0,

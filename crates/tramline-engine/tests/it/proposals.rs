@@ -3,19 +3,19 @@
 
 use crate::support::graphs;
 use std::sync::Arc;
-use tramline_core::authority::AnswerChannel;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq, ToolName};
-use tramline_core::journal::{Answer, Event, Outcome, Pause, ProposedCall};
-use tramline_core::pause_view::{self, Extent};
-use tramline_core::trace::Trace;
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{Store, ToolHints};
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, Fault, ForkRequest, JournalPoint, PauseAnswer,
     ReplayStore, Respondent, RunStart, Settings, ToolPattern, ToolPolicy,
 };
+use tramline_expr::{Str, Value};
+use tramline_views::pause_view::{self, Extent};
+use tramline_views::trace::Trace;
+use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, ToolName};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, ProposedCall};
 
 const SCHEMA: &str = r#"{"type": "object", "properties": {"amount": {"type": "number", "maximum": 100},
     "to": {"type": "string"}, "key": {"type": "string", "minLength": 30}}, "additionalProperties": false}"#;

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::ToolName;
-use tramline_core::journal::Outcome;
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{ToolCallRequest, ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore, tools_contract};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, Fault, Quota, RateLimit, RunStart, Throttle, ToolPattern,
 };
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::journal::Outcome;
 
 /// Longer than a count is valid, on any machine.
 const SOON: Duration = Duration::from_secs(20);

@@ -2,13 +2,13 @@
 
 use crate::support::{engine, engine_among, graphs, tools};
 use std::sync::Arc;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::Answer;
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{Claim, RunFilter};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{DriveOutcome, Engine, Retention, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::Answer;
 
 /// `plain` only calls, `ask` pauses first, `outer` and `patient` call one of them.
 fn workflows() -> Vec<Arc<Graph>> {
@@ -127,7 +127,7 @@ async fn called_runs_go_with_their_callers_and_what_waits_stays() {
     );
     assert!(engine.prune(ALL_OLD, false).await.unwrap().runs.is_empty());
     // The child has ended but its parent has not; it is kept with the parent.
-    let tramline_core::journal::Pause::Child { run: child, .. } = &pauses[0].1 else {
+    let tramline_workflow::journal::Pause::Child { run: child, .. } = &pauses[0].1 else {
         panic!("the run waits for a child");
     };
     let asked = engine.load(child).await.unwrap().run;

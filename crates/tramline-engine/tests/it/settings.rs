@@ -2,17 +2,17 @@
 
 use crate::support::graphs;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::journal::{Outcome, StoredDocument};
-use tramline_core::trace::Trace;
 use tramline_engine::seams::{Callable, Store, ToolHints};
 use tramline_engine::settings::{NotRedacted, Setter, SettingSource, VALUE_BYTES_MAX};
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore, cipher_contract};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, ReplayStore, RunStart, Settings, WorkflowMap,
 };
+use tramline_expr::Value;
+use tramline_views::trace::Trace;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::journal::{Outcome, StoredDocument};
 
 const SECRET: &str = "tok/en+\"äö\" 123456";
 

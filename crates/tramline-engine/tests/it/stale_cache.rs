@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tramline_core::failure::Failure;
-use tramline_core::graph::{Graph, Patch};
-use tramline_core::ids::{RunId, Seq, ToolName};
-use tramline_core::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
-use tramline_core::workflow::{Action, Join, Node, Template};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, Fault, PauseAnswer, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::Failure;
+use tramline_workflow::graph::{Graph, Patch};
+use tramline_workflow::ids::{RunId, Seq, ToolName};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
+use tramline_workflow::workflow::{Action, Join, Node, Template};
 
 /// More than anything here takes.
 const SOON: Duration = Duration::from_secs(10);
@@ -196,7 +196,7 @@ async fn it_stays_answerable_when_a_third_process_touched_it() {
             "resume" => drop(third.resume(&run).await.unwrap().wait().await.unwrap()),
             _ => {
                 let (by, why) = ("third".into(), None);
-                let asked = tramline_core::ids::Checkpoint {
+                let asked = tramline_workflow::ids::Checkpoint {
                     run: run.clone(),
                     seq: asked["t4"],
                 };

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::{Event, Outcome};
-use tramline_core::workflow::{Action, Edge, Join, Node, Template, UnhandledFailure, Workflow};
 use tramline_engine::seams::{Callable, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, LoadedRun, WorkflowMap};
+use tramline_expr::Value;
+use tramline_formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, ToolName};
+use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::workflow::{Action, Edge, Join, Node, Template, UnhandledFailure, Workflow};
 
 /// A random graph of tasks: for each node, the earlier ones it depends on.
 #[derive(Clone, Debug)]
@@ -167,7 +167,7 @@ pub(crate) fn dag(text: &str) -> Arc<Graph> {
 
 /// The nodes of a run's ended steps, in order.
 pub(crate) fn ended(loaded: &LoadedRun) -> Vec<String> {
-    let id = |node: tramline_core::ids::NodeIx| loaded.run.graph.node(node).id.to_string();
+    let id = |node: tramline_workflow::ids::NodeIx| loaded.run.graph.node(node).id.to_string();
     loaded
         .entries
         .iter()

@@ -2,7 +2,7 @@
 
 use super::{ConfigFlaw, Protocol, ServerConfig, ServerEndpoint};
 use std::collections::BTreeMap;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
 
 /// The keys under which MCP clients list their servers.
 const SERVER_KEYS: [&str; 2] = ["mcpServers", "servers"];

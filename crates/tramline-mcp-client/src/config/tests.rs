@@ -1,7 +1,7 @@
 //! Common configuration shapes, and every flaw with its location.
 
 use super::*;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 fn json(text: &str) -> Value {
     Value::from_json(text).unwrap()

@@ -3,11 +3,11 @@
 use crate::support::{Bench, SOON, assert_failure, call, json, options};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tramline_core::Value;
-use tramline_core::failure::FailureKind;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
+use tramline_expr::Value;
 use tramline_mcp_client::ClientOptions;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::ids::ToolName;
 
 #[tokio::test]
 async fn each_kind_of_answer_becomes_one_value() {

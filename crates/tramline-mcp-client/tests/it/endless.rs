@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tramline_core::Value;
-use tramline_core::failure::Failure;
 use tramline_engine::seams::Tools;
+use tramline_expr::Value;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{ClientOptions, Servers};
+use tramline_workflow::failure::Failure;
 
 /// Limit on an answer here, in bytes.
 const MAX: usize = 1 << 20;

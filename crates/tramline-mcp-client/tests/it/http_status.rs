@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tramline_core::Value;
-use tramline_core::failure::FailureKind;
 use tramline_engine::seams::Tools;
+use tramline_expr::Value;
 use tramline_mcp_client::Servers;
 use tramline_mcp_client::config::read;
+use tramline_workflow::failure::FailureKind;
 
 /// A server whose tool answers with the head that the call names. Counts the handshakes.
 async fn server(handshakes: Arc<AtomicUsize>) -> String {

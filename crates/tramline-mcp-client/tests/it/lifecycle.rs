@@ -3,11 +3,11 @@
 use crate::support::{self, Bench, assert_failure, call, json, options, until};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_core::failure::FailureKind;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{ClientOptions, Era, ServerState, Servers};
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::ids::ToolName;
 
 fn era(bench: &Bench) -> Era {
     match bench.servers.status().remove(0).state {

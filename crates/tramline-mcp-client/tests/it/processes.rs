@@ -4,11 +4,11 @@ use crate::support::{Bench, assert_failure, config, json, mark, marked, options,
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use tramline_core::failure::FailureKind;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::Tools;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{ServerState, Servers};
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::ids::ToolName;
 
 /// The mark under which the helper below starts its server.
 const HELPER_MARK: &str = "TRAMLINE_TEST_HELPER_MARK";

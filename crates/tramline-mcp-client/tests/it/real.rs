@@ -10,12 +10,12 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_expr::Value;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{Era, ServerState, Servers};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 /// The installed program; `None` after printing that it is missing.
 fn installed(path: &str) -> Option<PathBuf> {

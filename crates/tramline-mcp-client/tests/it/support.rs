@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_expr::Value;
 use tramline_mcp_client::config::{ServerConfig, read};
 use tramline_mcp_client::{ClientOptions, ServerState, Servers};
 use tramline_test_server::processes::MARK;
 pub(crate) use tramline_test_server::processes::{mark, marked};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 /// More than any test should take on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);

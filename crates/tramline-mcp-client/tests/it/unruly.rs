@@ -2,9 +2,9 @@
 
 use crate::support::{Bench, assert_failure, options};
 use std::time::{Duration, Instant};
-use tramline_core::Value;
-use tramline_core::failure::FailureKind;
+use tramline_expr::Value;
 use tramline_mcp_client::{ClientOptions, ServerState};
+use tramline_workflow::failure::FailureKind;
 
 #[tokio::test]
 async fn a_call_that_hangs_times_out_and_the_server_stays() {

@@ -4,11 +4,12 @@ use rmcp::model::{
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, JsonObject,
 };
 use serde_json::json;
-use tramline_core::graph::Graph;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{Answer, Pause};
-use tramline_core::workflow::Action;
-use tramline_core::{Str, Value, pause_view};
+use tramline_expr::{Str, Value};
+use tramline_views::pause_view;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{Answer, Pause};
+use tramline_workflow::workflow::Action;
 
 /// A decision about a pause.
 #[derive(Clone, Debug, PartialEq)]
@@ -244,8 +245,8 @@ fn typed_result(typed: Option<String>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tramline_core::ids::{NodeIx, ToolName};
-    use tramline_core::journal::ProposedCall;
+    use tramline_workflow::ids::{NodeIx, ToolName};
+    use tramline_workflow::journal::ProposedCall;
 
     fn said(pause: &Pause, content: serde_json::Value) -> FormAnswer {
         let result = ElicitResult::new(ElicitationAction::Accept).with_content(content);

@@ -15,9 +15,9 @@ use rmcp::model::{
 };
 use rmcp::service::PeerRequestOptions;
 use std::time::Duration;
-use tramline_core::Value;
-use tramline_core::ids::{Checkpoint, RunId};
 use tramline_engine::{Fault, PersonNeeded};
+use tramline_expr::Value;
+use tramline_workflow::ids::{Checkpoint, RunId};
 
 /// Maximum wait of a caller in one call, in seconds: clients give up soon after.
 pub(crate) const WAIT_SECONDS_MAX: u64 = 600;

@@ -13,8 +13,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use tramline_core::authority::AnswerChannel;
 use tramline_engine::{Admission, Respondent, RunOwner};
+use tramline_workflow::authority::AnswerChannel;
 
 /// Whether a route requires a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::ContentBlock;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
 
 /// The fields that every block may have.
 const COMMON_FIELDS: &[FieldRule] = &[("annotations", is_object), ("_meta", is_object)];

@@ -3,10 +3,10 @@
 use super::{fault_reply, graph_result, output_schema, without_unpromised_structure};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::formats::yaml_graph;
-use tramline_core::graph::Graph;
 use tramline_engine::Fault;
+use tramline_expr::Value;
+use tramline_formats::yaml_graph;
+use tramline_workflow::graph::Graph;
 
 /// A graph with this output schema.
 fn graph(schema: Option<Json>) -> Arc<Graph> {

@@ -7,8 +7,8 @@ use super::submit_plan::SUBMIT_PLAN;
 use crate::reply;
 use crate::tool::{CallRules, PLAIN_RULES, RUNS_TOOLS, ToolDef};
 use rmcp::model::CallToolResult;
-use tramline_core::Value;
-use tramline_core::schema::SchemaErrors;
+use tramline_expr::Value;
+use tramline_workflow::schema::SchemaErrors;
 
 mod abort;
 mod approval_response;

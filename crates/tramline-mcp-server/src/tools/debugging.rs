@@ -4,11 +4,12 @@ use crate::pause_reply::{answer_options, checkpoint_type};
 use crate::reply;
 use crate::tool::{PLAIN_RULES, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation};
 use std::sync::Arc;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::Pause;
-use tramline_core::run::Run;
-use tramline_core::{Map, Value, pause_view, trace};
 use tramline_engine::{Engine, Fault, JournalPoint, LoadedRun, run_status};
+use tramline_expr::{Map, Value};
+use tramline_views::{pause_view, trace};
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::Pause;
+use tramline_workflow::run::Run;
 
 mod expression_test;
 mod fork;
@@ -216,7 +217,7 @@ fn run_id(arguments: &Value, key: &str) -> Result<RunId, Fault> {
     let text =
         text.ok_or_else(|| Fault::Rejected(format!("`{key}` is required: pass a run id")))?;
     text.parse()
-        .map_err(|bad: tramline_core::ids::InvalidId| Fault::Rejected(bad.to_string()))
+        .map_err(|bad: tramline_workflow::ids::InvalidId| Fault::Rejected(bad.to_string()))
 }
 
 /// The position that the arguments name, if any.

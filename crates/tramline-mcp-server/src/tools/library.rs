@@ -9,9 +9,9 @@ use crate::tool::{
     CallContext, CallRules, PLAIN_RULES, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation,
 };
 use rmcp::model::CallToolResult;
-use tramline_core::schema::SchemaErrors;
-use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::ToolHints;
+use tramline_expr::{Map, Str, Value};
+use tramline_workflow::schema::SchemaErrors;
 
 mod argument_help;
 mod describe;
@@ -349,7 +349,7 @@ impl LibraryReplyError {
 /// Handle of a run's trace. It is not a file: traces are written only on request.
 fn trace_path(run: &str) -> String {
     match run.parse() {
-        Ok(run) => tramline_core::trace::handle(&run),
+        Ok(run) => tramline_views::trace::handle(&run),
         Err(_) => run.to_owned(),
     }
 }

@@ -6,12 +6,12 @@ use rmcp::model::ToolAnnotations;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tramline_core::Value;
-use tramline_core::failure::Failure;
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_workflow::failure::Failure;
+use tramline_workflow::ids::ToolName;
 
 /// Tools of a server that was not asked yet.
 struct UnlistedTools {

@@ -10,13 +10,13 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use serde_json::json;
 use std::sync::Arc;
-use tramline_core::graph::Graph;
-use tramline_core::ids::Checkpoint;
-use tramline_core::journal::{Event, Outcome};
 use tramline_engine::Engine;
 use tramline_engine::seams::RunFilter;
 use tramline_engine::testing::MemoryStore;
 use tramline_mcp_server::Toolset;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::Checkpoint;
+use tramline_workflow::journal::{Event, Outcome};
 
 fn asking() -> Vec<Arc<Graph>> {
     vec![approving("act")]

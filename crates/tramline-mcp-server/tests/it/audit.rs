@@ -4,12 +4,12 @@ use super::support::{Era, connect, connect_with, engine, filled, forms, over, re
 use rmcp::model::{CallToolResponse, ErrorCode};
 use rmcp::service::ServiceError;
 use serde_json::{Value as Json, json};
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::Engine;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::MemoryStore;
+use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
+use tramline_workflow::failure::{Failure, FailureKind};
 
 async fn notes(engine: &Engine) -> Vec<Json> {
     engine.audit_notes(0, None).await.unwrap()

@@ -8,14 +8,14 @@ use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitResult, Elicita
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use tramline_core::Value;
-use tramline_core::authority::AnswerChannel;
-use tramline_core::ids::Checkpoint;
-use tramline_core::journal::{Answer, Event};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, Respondent, ToolPattern, ToolPolicy};
+use tramline_expr::Value;
 use tramline_mcp_server::{HttpOptions, NamedToken, Server, Toolset};
+use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::ids::Checkpoint;
+use tramline_workflow::journal::{Answer, Event};
 
 /// The tool that needs a person's approval by the operator's policy.
 const ASKED: &str = "t:pay";

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 mod concurrent_commands;
 mod decisions;

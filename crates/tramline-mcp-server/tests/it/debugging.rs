@@ -3,10 +3,10 @@
 use super::support::{Client, ERAS, connect, graph, over, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_core::Value;
 use tramline_engine::seams::Callable;
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Engine, EngineOptions, ReplayStore, WorkflowMap};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
 
 const NODES: &str = "

@@ -66,7 +66,7 @@ async fn changes_reach_clients_over_http() {
         let (address, _guard) = listen(server.clone(), None).await;
         let mut client = connect_over(over_http(address, None), era, forms()).await;
         assert_eq!(client.names().await, ["reads"]);
-        let newer = (calling("newer", "look", ""), tramline_core::Value::Null);
+        let newer = (calling("newer", "look", ""), tramline_expr::Value::Null);
         server.replace_graphs(server.prepare(Default::default(), [newer]).unwrap());
         client.wait_tools_changed().await;
         assert_eq!(client.names().await, ["newer"], "{era:?}");

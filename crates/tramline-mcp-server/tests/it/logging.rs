@@ -10,7 +10,7 @@ use rmcp::model::{CallToolResponse, LoggingLevel, RequestMetaObject, SetLevelReq
 use serde_json::json;
 use tramline_mcp_server::Toolset;
 
-fn graphs() -> Vec<std::sync::Arc<tramline_core::graph::Graph>> {
+fn graphs() -> Vec<std::sync::Arc<tramline_workflow::graph::Graph>> {
     vec![calling("fine", "look", ""), calling("fails", "nowhere", "")]
 }
 

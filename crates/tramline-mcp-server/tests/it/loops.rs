@@ -4,10 +4,10 @@ use super::support::{ERAS, connect, connect_with, filled, forms, structured};
 use rmcp::model::{ElicitResult, ElicitationAction};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_core::Value;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
 
 const SAFE: ToolHints = ToolHints {

@@ -25,7 +25,7 @@ fn with_settings() -> (Server, Settings) {
     let graphs = vec![graph("uses_it", nodes), calling("plain", "look", "")];
     let shelf = WorkflowMap::new(graphs.iter().map(|graph| Callable {
         graph: Arc::clone(graph),
-        origin: tramline_core::Value::Null,
+        origin: tramline_expr::Value::Null,
     }));
     settings.set_users(vec![("TOKEN".into(), "server github".into())]);
     let options = EngineOptions {

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::formats::sop_markdown;
-use tramline_core::sop_session::{self, MoveRequest, SopSession};
 use tramline_engine::SopStart;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_expr::Value;
+use tramline_formats::sop_markdown;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_sop::{MoveRequest, SopSession};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 mod confirmation;
 mod edits;
@@ -200,7 +200,7 @@ async fn a_move_in_a_large_procedure_is_quick() {
             node: Some(node.into()),
             ..MoveRequest::default()
         };
-        let decide = |walk: &SopSession| sop_session::move_to(walk, &ask);
+        let decide = |walk: &SopSession| tramline_sop::move_to(walk, &ask);
         let moved = engine.update_sop_session(&id, decide, |walk, turn| {
             (walk.current_node_id().cloned(), turn.refusal.clone())
         });

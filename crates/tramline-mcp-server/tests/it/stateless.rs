@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
-use tramline_core::Value;
 use tramline_engine::seams::{RunStatus, Store, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
 
 const VERSION: &str = "2026-07-28";

@@ -23,13 +23,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tramline_core::Value;
-use tramline_core::formats::yaml_graph;
-use tramline_core::graph::Graph;
 use tramline_engine::seams::{Store, ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
+use tramline_formats::yaml_graph;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
+use tramline_workflow::graph::Graph;
 
 /// More than any test should take on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);

@@ -10,10 +10,10 @@ use rmcp::model::{
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use tramline_core::Value;
 use tramline_engine::Engine;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
 
 /// A tool that waits to be released.

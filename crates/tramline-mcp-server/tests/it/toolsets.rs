@@ -2,8 +2,8 @@
 
 use super::support::{ERAS, calling, connect, engine, pure, serving, structured, tools};
 use serde_json::json;
-use tramline_core::Value;
 use tramline_engine::testing::MemoryStore;
+use tramline_expr::Value;
 use tramline_mcp_server::{NameTaken, Server, ServerDescription, Toolset};
 
 #[tokio::test]

@@ -10,14 +10,14 @@ use rmcp::model::{
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::authority::AnswerChannel;
-use tramline_core::ids::Checkpoint;
-use tramline_core::journal::Answer;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, Respondent, ToolPattern, ToolPolicy};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::ids::Checkpoint;
+use tramline_workflow::journal::Answer;
 
 const STUDIO: &str = "http://127.0.0.1:9/studio";
 

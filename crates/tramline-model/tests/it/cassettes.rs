@@ -2,10 +2,10 @@
 
 use crate::prompt;
 use std::sync::Arc;
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::Model;
 use tramline_engine::testing::ScriptedModel;
 use tramline_model::{Recorder, Redact, Replayer};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 #[tokio::test]
 async fn a_record_answers_in_the_models_place() {

@@ -4,9 +4,9 @@ use crate::server::{Reply, Server};
 use crate::{endpoint, prompt};
 use serde_json::json;
 use std::time::{Duration, Instant};
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::seams::{Model, ModelAnswer};
 use tramline_model::{Dialect, Endpoint, HttpModel};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 fn busy(status: u16, headers: &'static str) -> Reply {
     let body = json!({"error": {"message": "come back later"}}).to_string();

@@ -4,11 +4,11 @@ use crate::server::{Reply, Server};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_core::Value;
 use tramline_engine::loop_runner::{LoopRequest, LoopRunner, LoopStatus, PlannerKind};
 use tramline_engine::seams::{Model, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
 use tramline_model::{Dialect, Endpoint, HttpModel, Recorder, Redact, Replayer};
 
 /// An answer in parts, as endpoints stream it.

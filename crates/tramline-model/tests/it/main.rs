@@ -8,8 +8,8 @@ mod loops;
 mod server;
 
 use std::time::Duration;
-use tramline_core::Value;
 use tramline_engine::seams::{Message, Prompt, Role};
+use tramline_expr::Value;
 use tramline_model::{ApiKey, Dialect, Endpoint, HttpModel};
 
 /// A model at a scripted server, with short timeouts.

@@ -3,8 +3,8 @@
 use super::error::DbError;
 use super::process_lock::{ProcessLocks, display_name};
 use rusqlite::{Connection, OptionalExtension};
-use tramline_core::ids::RunId;
 use tramline_engine::seams::Claim;
+use tramline_workflow::ids::RunId;
 
 /// Claims a run for `owner`, unless another live owner has it.
 ///

@@ -8,8 +8,8 @@
 use super::error::{DbError, plain_fault};
 use super::stored_documents;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
-use tramline_core::ids::{RunId, Seq};
 use tramline_engine::seams::{Append, JournalChunk, StoreFault};
+use tramline_workflow::ids::{RunId, Seq};
 
 /// The highest event number in a journal. Far beyond any run, and low enough that no arithmetic
 /// here can overflow.

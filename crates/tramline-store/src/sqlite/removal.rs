@@ -4,8 +4,8 @@ use super::error::DbError;
 use super::writer::Durability;
 use super::{Sqlite, journal};
 use rusqlite::Connection;
-use tramline_core::ids::RunId;
 use tramline_engine::seams::StoreFault;
+use tramline_workflow::ids::RunId;
 
 /// Runs removed in one transaction, so that appends can run in between.
 const REMOVE_RUNS_MAX: usize = 100;

@@ -7,7 +7,7 @@
 use super::error::DbError;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::Arc;
-use tramline_core::journal::{ContentDigest, StoredDocument};
+use tramline_workflow::journal::{ContentDigest, StoredDocument};
 
 /// Stores the documents that are missing; returns the keys of all.
 pub(super) fn keep(

@@ -3,7 +3,7 @@
 use super::error::DbError;
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 use std::ops::RangeInclusive;
-use tramline_core::journal::ContentDigest;
+use tramline_workflow::journal::ContentDigest;
 
 /// The maximum number of problems listed; further ones are counted.
 const PROBLEMS_MAX: usize = 1_000;

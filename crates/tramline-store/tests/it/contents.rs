@@ -6,14 +6,14 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::tempdir;
-use tramline_core::Value;
-use tramline_core::graph::Graph;
-use tramline_core::journal::StoredDocument;
-use tramline_core::workflow::{Action, Edge, Node, Workflow};
 use tramline_engine::seams::{Append, RunStatus, Store};
 use tramline_engine::testing::FakeTools;
 use tramline_engine::{Engine, EngineOptions, RunStart};
+use tramline_expr::Value;
 use tramline_store::Sqlite;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::journal::StoredDocument;
+use tramline_workflow::workflow::{Action, Edge, Node, Workflow};
 
 /// Runs that each of two processes starts and removes.
 const ROUNDS: u64 = 60;

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
-use tramline_core::ids::Seq;
 use tramline_engine::seams::{AppendError, Store};
 use tramline_store::Sqlite;
+use tramline_workflow::ids::Seq;
 
 /// A small file system, unmounted when dropped.
 struct SmallMount(TempDir);

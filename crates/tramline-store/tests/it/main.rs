@@ -22,9 +22,9 @@ mod removal;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use tramline_core::ids::{RunId, Seq};
 use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline_store::Sqlite;
+use tramline_workflow::ids::{RunId, Seq};
 
 fn run(n: u64) -> RunId {
     RunId::new(1_700_000_000_000 + n as i64, u128::from(n))

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use tempfile::tempdir;
-use tramline_core::ids::Seq;
 use tramline_engine::seams::{AppendError, Claim, RunFilter, Store};
 use tramline_store::Sqlite;
+use tramline_workflow::ids::Seq;
 
 const ROLE: &str = "TRAMLINE_TEST_ROLE";
 const DIR: &str = "TRAMLINE_TEST_DIR";

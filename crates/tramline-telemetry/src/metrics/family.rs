@@ -3,7 +3,7 @@
 use hashbrown::{Equivalent, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// Most series of a metric. Later ones are counted under [`OTHER`].
 const SERIES_MAX: usize = 1_000;

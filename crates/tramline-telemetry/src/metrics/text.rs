@@ -2,7 +2,7 @@
 
 use super::{MetricFamily, MetricKind, MetricSeries, Metrics};
 use std::fmt::Write as _;
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// All metrics as text.
 pub(crate) fn text(metrics: &Metrics) -> String {

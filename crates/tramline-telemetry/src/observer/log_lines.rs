@@ -1,8 +1,8 @@
 //! Log lines for a run's events. Each line names its run.
 
-use tramline_core::ids::NodeIx;
-use tramline_core::journal::{Entry, Event, Outcome};
-use tramline_core::run::Run;
+use tramline_workflow::ids::NodeIx;
+use tramline_workflow::journal::{Entry, Event, Outcome};
+use tramline_workflow::run::Run;
 
 /// Logs an event at its level.
 pub(super) fn log_event(run: &Run, entry: &Entry) {

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
-use tramline_core::Value;
-use tramline_core::ids::{NodeIx, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Entry, Event, FanOutItem};
-use tramline_core::trace_context::TraceContext;
+use tramline_expr::Value;
+use tramline_workflow::ids::{NodeIx, RunId, Seq, StepNo, ToolName};
+use tramline_workflow::journal::{Entry, Event, FanOutItem};
+use tramline_workflow::trace_context::TraceContext;
 
 /// Most runs with open spans in memory; the oldest are dropped first. Spans of a dropped run are exported with a
 /// duration of zero.

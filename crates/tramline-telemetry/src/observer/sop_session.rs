@@ -6,8 +6,8 @@
 use super::steps::EndedCall;
 use super::{TelemetryObserver, set_run_attributes};
 use crate::ids::SpanIds;
-use tramline_core::journal::{Entry, Event, ToolAnswered};
-use tramline_core::sop_session::SopSession;
+use tramline_sop::SopSession;
+use tramline_workflow::journal::{Entry, Event, ToolAnswered};
 
 impl TelemetryObserver {
     pub(super) fn record_sop_events(&self, walk: &SopSession, entries: &[Entry]) {

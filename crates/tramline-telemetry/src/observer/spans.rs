@@ -4,9 +4,9 @@ use super::open_spans::{OpenSpans, OpenStep};
 use super::{ObservedRun, TelemetryObserver, log_lines, set_run_attributes};
 use crate::metrics::elapsed;
 use crate::otlp::SpanKind;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::Seq;
-use tramline_core::journal::{Answer, Entry, Event, Outcome};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::Seq;
+use tramline_workflow::journal::{Answer, Entry, Event, Outcome};
 
 impl TelemetryObserver {
     /// Records an event. `begun` is the state before it.

@@ -5,10 +5,10 @@ use super::spans::error_type;
 use super::{ObservedRun, SpanContext, TelemetryObserver, set_run_attributes};
 use crate::metrics::elapsed;
 use crate::otlp::{OtlpSpan, SpanKind, TEXT_BYTES_MAX, truncate};
-use tramline_core::Value;
-use tramline_core::failure::Failure;
-use tramline_core::ids::{NodeIx, StepNo, ToolName};
-use tramline_core::workflow::{Action, WORKFLOW_SERVER};
+use tramline_expr::Value;
+use tramline_workflow::failure::Failure;
+use tramline_workflow::ids::{NodeIx, StepNo, ToolName};
+use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// The result of a step or an attempt.
 pub(super) type CallResult<'a> = Result<&'a Value, &'a Failure>;

@@ -3,7 +3,7 @@
 use super::wire::ProtoMessage;
 use super::{Resource, attribute_text, request};
 use crate::metrics::{MetricFamily, MetricKind, MetricSeries, Metrics};
-use tramline_core::Str;
+use tramline_expr::Str;
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`.
 const CUMULATIVE: u64 = 2;

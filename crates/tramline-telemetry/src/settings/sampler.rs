@@ -2,7 +2,7 @@
 
 use super::InvalidVariable;
 use super::env::{EnvVars, invalid};
-use tramline_core::trace_context::TraceContext;
+use tramline_workflow::trace_context::TraceContext;
 
 /// Which traces are recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]

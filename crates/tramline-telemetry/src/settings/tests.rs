@@ -1,7 +1,7 @@
 //! What the variables mean, and which values are rejected.
 
 use super::*;
-use tramline_core::trace_context::TraceContext;
+use tramline_workflow::trace_context::TraceContext;
 
 fn read(pairs: &[(&str, &str)]) -> Result<TelemetrySettings, InvalidVariable> {
     TelemetrySettings::read(|name| {

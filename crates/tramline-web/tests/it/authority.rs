@@ -9,11 +9,11 @@ use http_body_util::BodyExt;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tower::ServiceExt;
-use tramline_core::Value;
-use tramline_core::authority::AnswerChannel;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, Respondent, RunOwner, ToolPattern, ToolPolicy};
+use tramline_expr::Value;
+use tramline_workflow::authority::AnswerChannel;
 
 /// An engine whose policy asks about its only tool.
 fn strict() -> Engine {
@@ -211,7 +211,8 @@ async fn a_question_shows_its_call_and_a_person_can_edit_it() {
     let (status, told) = person("POST", &path, edit).await;
     assert_eq!(status, StatusCode::OK, "{told}");
     let loaded = engine.load(&run.parse().unwrap()).await.unwrap();
-    let trace = tramline_core::trace::Trace::of(&loaded.run.id, &loaded.run.graph, &loaded.entries);
+    let trace =
+        tramline_views::trace::Trace::of(&loaded.run.id, &loaded.run.graph, &loaded.entries);
     let edited = trace.pauses[0].edited_arguments.as_ref().unwrap();
     assert_eq!(edited.to_json(), r#"{"more":1}"#);
 }

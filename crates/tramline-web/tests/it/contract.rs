@@ -4,8 +4,8 @@ use axum::http::StatusCode;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
-use tramline_core::Value;
-use tramline_core::schema::Checker;
+use tramline_expr::Value;
+use tramline_workflow::schema::Checker;
 
 static DOCUMENT: LazyLock<Json> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../src/openapi.json")).unwrap());

@@ -4,13 +4,13 @@ use super::support::*;
 use axum::http::StatusCode;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::formats::sop_markdown;
-use tramline_core::graph::Patch;
-use tramline_core::journal::SchedulePolicy;
-use tramline_core::sop_session;
-use tramline_core::workflow::{Action, Edge, Node};
+use tramline_expr::Value;
+use tramline_formats::sop_markdown;
+use tramline_workflow::graph::Patch;
+use tramline_workflow::journal::SchedulePolicy;
+
 use tramline_engine::{RunOwner, RunStart, SopStart};
+use tramline_workflow::workflow::{Action, Edge, Node};
 
 #[tokio::test]
 async fn a_run_goes_into_a_file_and_comes_back_as_one_that_is_over() {
@@ -120,13 +120,13 @@ async fn a_walk_is_told_over_its_drawing() {
         .await
         .unwrap();
     for to in ["START", "END", "LOOK"] {
-        let word = sop_session::MoveRequest {
+        let word = tramline_sop::MoveRequest {
             node: Some(to.into()),
             reason: Some("asked".into()),
-            ..sop_session::MoveRequest::default()
+            ..tramline_sop::MoveRequest::default()
         };
         let done = engine
-            .update_sop_session(&run, |walk| sop_session::move_to(walk, &word), |_, _| ())
+            .update_sop_session(&run, |walk| tramline_sop::move_to(walk, &word), |_, _| ())
             .await;
         done.unwrap();
     }

@@ -3,8 +3,8 @@
 use super::support::*;
 use axum::http::StatusCode;
 use serde_json::json;
-use tramline_core::ids::RunId;
 use tramline_engine::RunOwner;
+use tramline_workflow::ids::RunId;
 
 #[tokio::test]
 async fn a_run_is_shown_as_it_stood_after_each_event() {

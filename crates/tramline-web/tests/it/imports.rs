@@ -4,9 +4,9 @@ use super::support::*;
 use axum::Router;
 use axum::http::StatusCode;
 use serde_json::{Value as Json, json};
-use tramline_core::Value;
 use tramline_engine::testing::FakeTools;
 use tramline_engine::{EXPORT_BYTES_MAX, Engine, RunOwner, RunStart, ToolPolicy};
+use tramline_expr::Value;
 
 const SECRET: &str = "sk-\"quoted\"-0123456789";
 const PIN: &str = "4711";

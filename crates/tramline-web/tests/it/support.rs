@@ -7,16 +7,16 @@ use http_body_util::BodyExt;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tower::ServiceExt;
-use tramline_core::Value;
-use tramline_core::formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
-use tramline_core::graph::Graph;
 use tramline_engine::seams::{Callable, ToolHints};
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{
     Admission, DriveOutcome, Engine, EngineOptions, RunOwner, RunStart, Settings, ToolPolicy,
     WorkflowMap,
 };
+use tramline_expr::Value;
+use tramline_formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
 use tramline_web::{FurtherAddress, Studio, StudioAccess};
+use tramline_workflow::graph::Graph;
 
 /// The API without documents.
 pub(crate) fn api(engine: &Engine) -> Router {
@@ -103,7 +103,7 @@ pub(crate) async fn waiting(engine: &Engine, owner: Option<&str>) -> (String, St
     let DriveOutcome::Paused(pauses) = handle.wait().await.unwrap() else {
         panic!("it did not pause")
     };
-    let point = tramline_core::ids::Checkpoint {
+    let point = tramline_workflow::ids::Checkpoint {
         run: run.parse().unwrap(),
         seq: pauses[0].0,
     };

@@ -3,12 +3,12 @@
 use super::{Error, Run, Trace};
 use serde_json::Value as Json;
 use std::pin::Pin;
-use tramline_core::Value;
-use tramline_core::compare::{Comparison, compare};
-use tramline_core::ids::StepNo;
-use tramline_core::journal::{BreakpointSet, NodeBreakpoint};
-use tramline_core::trace;
 use tramline_engine::{EffectPolicy, ForkRequest, ForkResult, JournalPoint, LoadedRun, Respondent};
+use tramline_expr::Value;
+use tramline_views::compare::{Comparison, compare};
+use tramline_views::trace;
+use tramline_workflow::ids::StepNo;
+use tramline_workflow::journal::{BreakpointSet, NodeBreakpoint};
 
 impl Run {
     /// Halts before the next step. Calls in flight finish first.

@@ -3,10 +3,11 @@
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_core::flaw::Flaw;
-use tramline_core::formats::yaml_graph;
-use tramline_core::graph::Graph;
-use tramline_core::{Value, workflow::Workflow};
+use tramline_expr::Value;
+use tramline_formats::yaml_graph;
+use tramline_workflow::flaw::Flaw;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::workflow::Workflow;
 
 /// A loaded document. Clones share it.
 #[derive(Clone, Debug)]

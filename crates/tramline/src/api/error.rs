@@ -4,9 +4,9 @@ use super::{OutcomeKind, RunOutcome};
 use crate::app::AppError;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tramline_core::flaw::{Flaw, Severity};
 use tramline_engine::Fault;
 use tramline_mcp_server::{HttpFault, NameTaken};
+use tramline_workflow::flaw::{Flaw, Severity};
 
 /// Why an operation failed.
 #[derive(Debug, thiserror::Error)]

@@ -3,12 +3,12 @@
 use super::{Error, Question, RunOutcome, Step};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{NodeIx, RunId, Seq, StepNo};
-use tramline_core::journal::{self, Answer, Entry, Pause};
-use tramline_core::trace;
 use tramline_engine::Engine;
+use tramline_expr::Value;
+use tramline_views::trace;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{NodeIx, RunId, Seq, StepNo};
+use tramline_workflow::journal::{self, Answer, Entry, Pause};
 
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq)]

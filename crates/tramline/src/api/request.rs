@@ -4,9 +4,9 @@ use super::{Answer, Error, Event, Question, Run, RunOutcome, Step, Tramline};
 use serde_json::Value as Json;
 use std::pin::Pin;
 use std::time::Duration;
-use tramline_core::journal::{BreakpointSet, NodeBreakpoint};
-use tramline_core::{Str, Value};
 use tramline_engine::RunHandle;
+use tramline_expr::{Str, Value};
+use tramline_workflow::journal::{BreakpointSet, NodeBreakpoint};
 
 /// How long to wait for a dropped run to appear in the store before giving up on aborting it. A
 /// start takes milliseconds; after this it failed.

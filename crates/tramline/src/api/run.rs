@@ -3,12 +3,12 @@
 use super::drive_wait::DriveWaiter;
 use super::{Answer, Error, OutcomeKind, RunEvents, RunOutcome, Trace, Tramline};
 use std::sync::{Arc, Mutex, PoisonError};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, StepNo};
-use tramline_core::journal::Outcome;
-use tramline_core::trace;
 use tramline_engine::seams::RunStatus;
 use tramline_engine::{Engine, Fault, JournalPoint, LoadedRun, Respondent, RunHandle};
+use tramline_views::trace;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, StepNo};
+use tramline_workflow::journal::Outcome;
 
 /// A run. Clones refer to the same run. Dropping it changes nothing: a run lives in its journal.
 #[derive(Clone)]

@@ -11,13 +11,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 use tramline_builtin::SERVER;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
-use tramline_core::schema::Checker;
-use tramline_core::text::nearest;
-use tramline_core::{Str, Value};
 use tramline_engine::long_work;
 use tramline_engine::seams::{self, ServerTools, ToolCallRequest, ToolHints, Tools};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::schema::Checker;
+use tramline_workflow::text::nearest;
 
 type ToolFuture = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type ToolFn = dyn Fn(Value) -> ToolFuture + Send + Sync;

@@ -3,12 +3,14 @@
 use super::Error;
 use serde::Serialize;
 use serde_json::Value as Json;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo};
-use tramline_core::journal::{self, Outcome, Pause};
-use tramline_core::pause_view::Extent;
-use tramline_core::run::Run;
-use tramline_core::{Str, Value, failure, pause_view, trace};
+use tramline_expr::{Str, Value};
+use tramline_views::pause_view::Extent;
+use tramline_views::{pause_view, trace};
+use tramline_workflow::failure;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo};
+use tramline_workflow::journal::{self, Outcome, Pause};
+use tramline_workflow::run::Run;
 
 /// The state of a run after waiting for it.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,11 @@
 
 use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use serde_json::Value as Json;
-use tramline_core::ids::RunId;
-use tramline_core::text::{display_name, format_timestamp, parse_duration_ms, parse_timestamp_ms};
 use tramline_engine::clock;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::text::{
+    display_name, format_timestamp, parse_duration_ms, parse_timestamp_ms,
+};
 
 /// Print the audit log.
 #[derive(clap::Args)]

@@ -2,9 +2,9 @@
 
 use super::{CliResult, CommonArgs, Exit, Verb, output, runs};
 use serde_json::Value as Json;
-use tramline_core::ids::RunId;
 use tramline_engine::Engine;
 use tramline_engine::audit::AuditNote;
+use tramline_workflow::ids::RunId;
 
 /// The channel these commands arrive by, as recorded in the audit log.
 pub(super) const CLI_DOOR: &str = "command-line";

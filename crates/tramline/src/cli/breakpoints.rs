@@ -1,8 +1,8 @@
 //! Breakpoints on the command line: `NODE`, or `NODE:CONDITION`.
 
-use tramline_core::Value;
-use tramline_core::graph::Graph;
-use tramline_core::journal::{BreakpointSet, NodeBreakpoint};
+use tramline_expr::Value;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::journal::{BreakpointSet, NodeBreakpoint};
 
 /// Where a run halts.
 #[derive(clap::Args, Clone, Default)]
@@ -81,7 +81,7 @@ pub(super) fn render(watch: &BreakpointSet) -> Vec<String> {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tramline_core::formats::yaml_graph;
+    use tramline_formats::yaml_graph;
 
     fn graph() -> Arc<Graph> {
         let text = "version: '1'\nserver: {name: s, version: '1'}\ntools:\n  - name: t\n    \

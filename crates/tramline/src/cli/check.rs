@@ -9,11 +9,11 @@ use crate::app;
 use crate::config::Config;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tramline_core::Str;
-use tramline_core::failure::FailureKind;
-use tramline_core::flaw::Severity;
-use tramline_core::formats::KnownServers;
-use tramline_core::formats::yaml_graph::GraphDocument;
+use tramline_expr::Str;
+use tramline_formats::KnownServers;
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::flaw::Severity;
 
 /// How long servers may take to list their tools. Slower servers are skipped, because a person
 /// waits for the check.
@@ -110,7 +110,7 @@ async fn check_with_servers(
 impl CheckReport {
     fn show(&self, json: bool) -> Exit {
         let flaws = || self.flawed.iter().flat_map(|flawed| &flawed.flaws);
-        let is_error = |code: tramline_core::flaw::FlawCode| code.severity() == Severity::Error;
+        let is_error = |code: tramline_workflow::flaw::FlawCode| code.severity() == Severity::Error;
         let errors = flaws().filter(|flaw| is_error(flaw.code)).count();
         let warnings = flaws().count() - errors + self.unlisted.len();
         if json {

@@ -3,10 +3,10 @@
 use super::{CliResult, Exit, documents, output};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tramline_core::diagram::{WorkflowDiagram, mermaid};
-use tramline_core::formats::yaml_graph::{self, GraphDocument};
-use tramline_core::formats::{ConvertedDocument, json_dag, pflow_ir, pflow_markdown};
-use tramline_core::graph::Graph;
+use tramline_formats::yaml_graph::{self, GraphDocument};
+use tramline_formats::{ConvertedDocument, json_dag, pflow_ir, pflow_markdown};
+use tramline_views::diagram::{WorkflowDiagram, mermaid};
+use tramline_workflow::graph::Graph;
 
 /// Write a document in another format.
 #[derive(clap::Args)]

@@ -13,11 +13,11 @@ use command_source::{CommandLine, CommandSource};
 use session::{DebugSession, StopReason};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tramline_core::Map;
-use tramline_core::graph::Graph;
-use tramline_core::ids::RunId;
-use tramline_core::journal::BreakpointSet;
 use tramline_engine::{DriveOutcome, Fault, LoadedRun, run_status};
+use tramline_expr::Map;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::BreakpointSet;
 
 mod command;
 mod command_source;
@@ -300,7 +300,7 @@ impl DebugPrompt {
         Ok(())
     }
 
-    fn print_position(&self, run: &tramline_core::run::Run, outputs: bool) {
+    fn print_position(&self, run: &tramline_workflow::run::Run, outputs: bool) {
         if self.common.json {
             output::line(&run_state::to_json(run));
             return;

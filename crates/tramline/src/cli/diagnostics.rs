@@ -5,7 +5,7 @@ use super::output;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::ops::Range;
-use tramline_core::flaw::{Flaw, Severity, SourceSpan};
+use tramline_workflow::flaw::{Flaw, Severity, SourceSpan};
 
 /// At most this many flaws are shown; the rest are counted.
 const SHOWN_MAX: usize = 50;

@@ -1,9 +1,9 @@
 //! The differences of two runs, for people: which steps are equal, which changed and where.
 
 use super::output::{TextStyle, shorten, text_line};
-use tramline_core::Value;
-use tramline_core::compare::{Comparison, StepDifference, ValueDifference};
-use tramline_core::trace::Trace;
+use tramline_expr::Value;
+use tramline_views::compare::{Comparison, StepDifference, ValueDifference};
+use tramline_views::trace::Trace;
 
 /// Longer values are truncated unless `--full` is given, in characters.
 const VALUE_CHARS_MAX: usize = 100;

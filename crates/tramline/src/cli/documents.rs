@@ -5,12 +5,12 @@ use crate::config::{Config, ConfigFile, read_document};
 use crate::{app, linked_documents};
 use std::path::Path;
 use std::sync::Arc;
-use tramline_core::Str;
-use tramline_core::flaw::Flaw;
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::formats::{self, Format, KnownServers, ParsedDocument, ReadOptions};
-use tramline_core::graph::Graph;
-use tramline_core::text::nearest;
+use tramline_expr::Str;
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_formats::{Format, KnownServers, ParsedDocument, ReadOptions};
+use tramline_workflow::flaw::Flaw;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::text::nearest;
 
 /// A document's text with its flaws.
 pub(super) struct DocumentFlaws {
@@ -44,7 +44,7 @@ pub(super) fn read(
         known_servers: elsewhere,
         ..ReadOptions::default()
     };
-    match formats::read(&bytes, hint) {
+    match tramline_formats::read(&bytes, hint) {
         Ok(mut read) => {
             if matches!(elsewhere, KnownServers::Configured(_))
                 && let Err(flaws) = linked_documents::read(path, &mut read.document, elsewhere)

@@ -1,7 +1,7 @@
 //! `tramline explain`: prints the page of an error code, embedded in the binary.
 
 use super::{CliError, CliResult, Exit, output};
-use tramline_core::text::nearest;
+use tramline_workflow::text::nearest;
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 

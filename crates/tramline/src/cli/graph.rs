@@ -2,7 +2,7 @@
 
 use super::{CliError, CliResult, Exit, documents, output};
 use std::path::PathBuf;
-use tramline_core::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
+use tramline_views::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
 
 /// Draw a workflow as Mermaid, DOT or SVG.
 #[derive(clap::Args)]

@@ -4,7 +4,7 @@ use super::CliError;
 use crate::config::read_bounded;
 use std::io::Read;
 use std::path::Path;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
 
 /// The largest input, in bytes.
 const INPUT_BYTES_MAX: u64 = 64 << 20;

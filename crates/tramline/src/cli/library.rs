@@ -9,11 +9,11 @@ use clap::Subcommand;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tramline_core::Str;
-use tramline_core::ids::ToolName;
-use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_engine::clock;
 use tramline_engine::library::{LibraryError, SaveRequest, SavedWorkflow, Saver, WorkflowName};
+use tramline_expr::Str;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 mod folder;
 

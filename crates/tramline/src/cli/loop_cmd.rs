@@ -4,10 +4,10 @@ use super::{
     AccessArgs, CliError, CliResult, CommonArgs, Exit, audit_record, input, output, shutdown,
 };
 use crate::app::{self, RunOrigin};
-use tramline_core::ids::RunId;
 use tramline_engine::loop_runner::{
     CallerContext, LoopRequest, LoopResponse, LoopStatus, OnFailure,
 };
+use tramline_workflow::ids::RunId;
 
 /// Plan tool calls for a message, run them and print the results.
 #[derive(clap::Args)]

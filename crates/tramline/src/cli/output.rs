@@ -8,7 +8,7 @@ use super::CliError;
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use tramline_core::text::{printable_json, printable_line, printable_lines};
+use tramline_workflow::text::{printable_json, printable_line, printable_lines};
 
 mod style;
 
@@ -135,7 +135,7 @@ pub(super) fn span(ms: i64) -> String {
 }
 
 /// A value on one line, truncated if long.
-pub(super) fn shorten(value: &tramline_core::Value, chars_max: usize) -> String {
+pub(super) fn shorten(value: &tramline_expr::Value, chars_max: usize) -> String {
     let text = value.to_json();
     if text.chars().count() <= chars_max {
         return text;

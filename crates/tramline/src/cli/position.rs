@@ -1,7 +1,7 @@
 //! Positions in a run on the command line: a step number, or `event:` and a sequence number.
 
-use tramline_core::ids::{Checkpoint, RunId};
 use tramline_engine::JournalPoint;
+use tramline_workflow::ids::{Checkpoint, RunId};
 
 /// Parses `--at` where a checkpoint is accepted too. The checkpoint must belong to that run.
 pub(super) fn parse_position_or_checkpoint(

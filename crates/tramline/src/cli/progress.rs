@@ -5,12 +5,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::authority::AnswerChannel;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, NodeIx, RunId, StepNo};
-use tramline_core::journal::{Entry, Event, Outcome, Pause};
-use tramline_core::workflow::Action;
-use tramline_core::{Value, pause_view};
+use tramline_expr::Value;
+use tramline_views::pause_view;
+use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, NodeIx, RunId, StepNo};
+use tramline_workflow::journal::{Entry, Event, Outcome, Pause};
+use tramline_workflow::workflow::Action;
 
 /// At most this many steps are listed; further ones are counted, because nobody reads a loop of
 /// 100,000 lines.

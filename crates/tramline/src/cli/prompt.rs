@@ -5,11 +5,11 @@ use super::{CliError, output};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use std::io::IsTerminal;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, Pause};
-use tramline_core::pause_view::{self, Extent};
-use tramline_core::{Map, Value};
 use tramline_engine::{Engine, Fault, PauseAnswer, RunHandle};
+use tramline_expr::{Map, Value};
+use tramline_views::pause_view::{self, Extent};
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Answer, Pause};
 
 /// A terminal with a person.
 pub(super) trait PromptTerminal: Send {
@@ -177,8 +177,8 @@ pub(super) fn answer_instructions(run: &RunId, seq: Seq, asked: &Value) -> Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tramline_core::ids::{NodeIx, ToolName};
-    use tramline_core::journal::ProposedCall;
+    use tramline_workflow::ids::{NodeIx, ToolName};
+    use tramline_workflow::journal::ProposedCall;
 
     /// Types these lines.
     struct ScriptedTerminal {

@@ -8,10 +8,10 @@ use crate::protected_paths;
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
-use tramline_core::Value;
 use tramline_engine::Fault;
 use tramline_engine::registry::{ToolList, UnknownName};
 use tramline_engine::seams::Tool;
+use tramline_expr::Value;
 
 mod registry_run;
 

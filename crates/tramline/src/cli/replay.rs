@@ -5,11 +5,11 @@ use super::{CliError, CliResult, CommonArgs, Exit, documents, output, run, runs}
 use crate::app::RunOrigin;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_core::graph::Graph;
-use tramline_core::ids::RunId;
-use tramline_core::run::Run;
-use tramline_core::trace::Trace;
 use tramline_engine::ReplayResult;
+use tramline_views::trace::Trace;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::run::Run;
 
 /// Replay a run from its journal and compare. Exit code 0: the same, 1: different.
 #[derive(clap::Args)]

@@ -11,12 +11,13 @@ use crate::protected_paths;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Event, Outcome, Pause};
-use tramline_core::{Map, Value, trace};
 use tramline_engine::{DriveOutcome, Engine, Fault, RunHandle, RunStart};
+use tramline_expr::{Map, Value};
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_views::trace;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Event, Outcome, Pause};
 
 /// The progress of shorter runs is printed at the end: too short to watch.
 const LIVE_PROGRESS_MIN: Duration = Duration::from_millis(40);

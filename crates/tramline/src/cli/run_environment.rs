@@ -5,9 +5,9 @@ use crate::app::{self, App, RunOrigin};
 use crate::config::Config;
 use crate::protected_paths;
 use std::path::PathBuf;
-use tramline_core::Value;
-use tramline_core::ids::RunId;
 use tramline_engine::LoadedRun;
+use tramline_expr::Value;
+use tramline_workflow::ids::RunId;
 
 /// How to continue a run that was started earlier.
 #[derive(clap::Args, Clone)]

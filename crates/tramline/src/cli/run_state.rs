@@ -1,10 +1,11 @@
 //! The state of a run at one position: its outputs, open steps, questions and next nodes.
 
 use super::output::shorten;
-use tramline_core::ids::{Checkpoint, NodeIx};
-use tramline_core::run::{OpenStep, Run, StepStage};
-use tramline_core::{Map, Value, pause_view};
 use tramline_engine::run_status;
+use tramline_expr::{Map, Value};
+use tramline_views::pause_view;
+use tramline_workflow::ids::{Checkpoint, NodeIx};
+use tramline_workflow::run::{OpenStep, Run, StepStage};
 
 /// The last output of every node, one line each.
 pub(super) fn outputs(run: &Run, most: usize) -> Vec<String> {

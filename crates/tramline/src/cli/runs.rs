@@ -5,10 +5,10 @@ use super::run_environment::ResumeArgs;
 use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, output};
 use crate::app::{self, App};
 use clap::Subcommand;
-use tramline_core::Value;
-use tramline_core::ids::RunId;
 use tramline_engine::Engine;
 use tramline_engine::audit::{AuditNote, audited_by_front_end};
+use tramline_expr::Value;
+use tramline_workflow::ids::RunId;
 
 mod answer;
 mod approve;
@@ -157,11 +157,11 @@ pub(super) fn open(common: &CommonArgs) -> Result<App, CliError> {
 
 pub(super) fn run_id(text: &str) -> Result<RunId, String> {
     text.parse()
-        .map_err(|bad: tramline_core::ids::InvalidId| bad.to_string())
+        .map_err(|bad: tramline_workflow::ids::InvalidId| bad.to_string())
 }
 
 /// The name of the person at this terminal, as recorded in the journal.
-pub(super) fn user_name() -> tramline_core::Str {
+pub(super) fn user_name() -> tramline_expr::Str {
     std::env::var("USER").map_or_else(|_| "command line".into(), |user| user.into())
 }
 

@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use studio_address::{announce, studio_access};
 use tokio_util::sync::CancellationToken;
-use tramline_core::run::Run;
 use tramline_engine::{Engine, Retention, Settings, ToolPattern};
 use tramline_mcp_server::{ExtraRoutes, HttpOptions, Server, ServerOptions, Toolset};
 use tramline_web::{FurtherAddress, StudioAccess};
+use tramline_workflow::run::Run;
 
 mod access_config;
 mod callers;

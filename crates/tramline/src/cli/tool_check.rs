@@ -4,12 +4,12 @@ use crate::app::ToolSources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tramline_builtin::SERVER;
-use tramline_core::Str;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::flaw::Flaw;
-use tramline_core::formats::yaml_graph::{GraphDocument, ServerListing};
-use tramline_core::workflow::WORKFLOW_SERVER;
 use tramline_engine::seams::Tools as _;
+use tramline_expr::Str;
+use tramline_formats::yaml_graph::{GraphDocument, ServerListing};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::flaw::Flaw;
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 /// The tool lists of servers.
 pub(super) struct ServerTools {

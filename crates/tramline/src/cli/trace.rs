@@ -2,9 +2,9 @@
 
 use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use std::path::PathBuf;
-use tramline_core::ids::RunId;
-use tramline_core::trace::parse_run;
 use tramline_engine::seams::RunFilter;
+use tramline_views::trace::parse_run;
+use tramline_workflow::ids::RunId;
 
 /// Print a run as one JSON document.
 #[derive(clap::Args)]

@@ -6,7 +6,7 @@ use crate::app;
 use crate::config::{Config, default_data_dir};
 use crate::trust::{self, StartGate, TrustStore};
 use std::path::{Path, PathBuf};
-use tramline_core::formats::yaml_graph::GraphDocument;
+use tramline_formats::yaml_graph::GraphDocument;
 use tramline_mcp_client::config::ServerConfig;
 
 /// Show what documents start, and trust it for read-only commands.

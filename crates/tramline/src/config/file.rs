@@ -5,13 +5,13 @@ use super::{ApprovalConfig, ControlConfig, ModelConfig, RunLimits, SopConfig, re
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::HostPattern;
-use tramline_core::Value;
-use tramline_core::authority::AgentAnswers;
-use tramline_core::flaw::{Flaw, FlawCode, Severity};
-use tramline_core::formats::document::{self, Spanned};
-use tramline_core::journal::Budget;
-use tramline_core::text::{display_name, nearest, parse_duration_ms};
 use tramline_engine::{Quota, RateLimit, Retention, ToolPattern, ToolPolicy};
+use tramline_expr::Value;
+use tramline_syntax::document::{self, Spanned};
+use tramline_workflow::authority::AgentAnswers;
+use tramline_workflow::flaw::{Flaw, FlawCode, Severity};
+use tramline_workflow::journal::Budget;
+use tramline_workflow::text::{display_name, nearest, parse_duration_ms};
 
 mod limits;
 mod model;

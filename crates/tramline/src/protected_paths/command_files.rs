@@ -132,7 +132,7 @@ impl CommandFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tramline_core::Value;
+    use tramline_expr::Value;
     use tramline_mcp_client::config::read_servers;
 
     /// The protected files of a server in a root with some files, relative to the root.

@@ -1,7 +1,7 @@
 //! What is trusted, what a reload holds back, and how it is described.
 
 use super::*;
-use tramline_core::Value;
+use tramline_expr::Value;
 use tramline_mcp_client::config::read_servers;
 
 fn servers(json: &str) -> Vec<ServerConfig> {

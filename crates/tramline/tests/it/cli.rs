@@ -5,7 +5,7 @@ mod read_only_verbs;
 use crate::support::Tramline;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
-use tramline::core::Value;
+use tramline::expr::Value;
 
 const FILES: &str = "examples/graphs/file_utils.yaml";
 const ERRORS: &str = "examples/graphs/errors.yaml";

@@ -1,7 +1,7 @@
 //! Every format through the command line: read, drawn, converted, run.
 
 use crate::support::Tramline;
-use tramline::core::Value;
+use tramline::expr::Value;
 
 const READING: &str = "examples/dags/reading.json";
 const CHOICE: &str = "examples/ir/choice.json";

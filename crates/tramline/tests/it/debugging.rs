@@ -3,7 +3,7 @@
 use crate::support::{CommandResult, Tramline};
 use std::io::Write;
 use std::process::Stdio;
-use tramline::core::Value;
+use tramline::expr::Value;
 
 mod finished_runs;
 

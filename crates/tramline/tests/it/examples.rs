@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline::builtin::{Builtin, BuiltinAccess, SERVER};
-use tramline::core::Value;
-use tramline::core::formats::{self, Format, ReadOptions};
-use tramline::core::graph::Graph;
-use tramline::core::ids::{Checkpoint, RunId};
-use tramline::core::journal::Outcome;
 use tramline::engine::seams::Callable;
 use tramline::engine::testing::{FakeTools, MemoryStore};
 use tramline::engine::{
     DriveOutcome, Engine, EngineOptions, Fault, RunStart, ToolRouter, WorkflowMap,
 };
+use tramline::expr::Value;
+use tramline::formats::{self, Format, ReadOptions};
 use tramline::linked_documents;
+use tramline::workflow::graph::Graph;
+use tramline::workflow::ids::{Checkpoint, RunId};
+use tramline::workflow::journal::Outcome;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,6 +1,6 @@
 //! Every seed of the fuzz targets that need more than the core, and slightly damaged copies, as
 //! plain tests: the fuzzer's checks hold for them in every build. The others are in the tests of
-//! `tramline-core`.
+//! `tramline-views`.
 
 use std::path::Path;
 

@@ -8,17 +8,17 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tramline_core::formats::yaml_graph;
-use tramline_core::graph::Graph;
-use tramline_core::ids::ToolName;
-use tramline_core::journal::{Answer, Pause};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_formats::yaml_graph;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{ClientOptions, Servers};
 use tramline_mcp_server::{HttpOptions, Server, ServerDescription, Toolset};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::journal::{Answer, Pause};
 
 /// What happens to the answer of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use tramline::core::Value;
-use tramline::core::schema::Checker;
+use tramline::expr::Value;
+use tramline::workflow::schema::Checker;
 
 const SECRET: &str = "sk-live-0123456789abcdefXYZ";
 /// Parts of the secret in base64 and hexadecimal, at any alignment.

@@ -376,7 +376,7 @@ fn a_killed_server_loses_nothing_of_a_conversation() {
         .json();
     let legal = listed.get("summary").and_then(|it| it.get("legal"));
     assert_eq!(
-        legal.and_then(tramline::core::Value::as_u64),
+        legal.and_then(tramline::expr::Value::as_u64),
         Some(1),
         "{listed}"
     );

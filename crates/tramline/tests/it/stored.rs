@@ -3,7 +3,7 @@
 use crate::support::Tramline;
 use std::path::Path;
 use std::process::Command;
-use tramline::core::Value;
+use tramline::expr::Value;
 
 /// A data directory with a few finished runs.
 fn filled() -> Tramline {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use tramline::core::Value;
+use tramline::expr::Value;
 
 /// The root of the repository, where the examples are.
 pub(crate) fn root() -> PathBuf {

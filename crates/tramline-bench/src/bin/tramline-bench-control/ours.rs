@@ -7,15 +7,15 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use tramline::core::Value;
-use tramline::core::failure::Failure;
-use tramline::core::formats::{KnownServers, ReadOptions, json_dag};
-use tramline::core::graph::Graph;
-use tramline::core::ids::ToolName;
-use tramline::core::journal::{Answer, SchedulePolicy};
 use tramline::engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
 use tramline::engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, Respondent, RunStart};
+use tramline::expr::Value;
+use tramline::formats::{KnownServers, ReadOptions, json_dag};
 use tramline::store::Sqlite;
+use tramline::workflow::failure::Failure;
+use tramline::workflow::graph::Graph;
+use tramline::workflow::ids::ToolName;
+use tramline::workflow::journal::{Answer, SchedulePolicy};
 
 /// Milliseconds per checkpoint with this many concurrent workflows.
 pub(crate) fn checkpoint_ms(dir: &Path, workflows: usize) -> Result<f64> {

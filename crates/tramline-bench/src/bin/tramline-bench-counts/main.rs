@@ -12,13 +12,13 @@
 use anyhow::{Context, Result, anyhow, bail};
 use std::hint::black_box;
 use std::sync::Arc;
-use tramline_core::formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
-use tramline_core::graph::Graph;
-use tramline_core::journal::{Answer, Outcome, SchedulePolicy};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, Respondent, RunStart};
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};
+use tramline_formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::journal::{Answer, Outcome, SchedulePolicy};
 
 /// Turns of the loop: each is a switch and a transform.
 const TURNS: u64 = 500;

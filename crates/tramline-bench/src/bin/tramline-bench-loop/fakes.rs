@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
-use tramline::core::Value;
-use tramline::core::failure::Failure;
-use tramline::core::ids::ToolName;
 use tramline::engine::seams::{
     Exchange, ListedTools, Model, ModelAnswer, Prompt, ServerSource, ServerTools, Tool,
     ToolCallRequest, ToolHints, Tools,
 };
+use tramline::expr::Value;
+use tramline::workflow::failure::Failure;
+use tramline::workflow::ids::ToolName;
 
 /// Number of tools.
 pub(crate) const TOOLS: usize = 200;
@@ -67,7 +67,7 @@ impl Tools for EchoTools {
 
     async fn find(&self, tool: &ToolName) -> Result<Arc<Tool>, Failure> {
         let missing = || {
-            use tramline::core::failure::FailureKind;
+            use tramline::workflow::failure::FailureKind;
             Failure::new(FailureKind::Unavailable, format!("there is no {tool}"))
         };
         self.named(tool).ok_or_else(missing)

@@ -8,8 +8,8 @@ use crate::sets::{PlanCase, RequestSet, past};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::Path;
-use tramline_core::Str;
 use tramline_engine::planner::PRECEDENTS_MAX;
+use tramline_expr::Str;
 
 /// Percentage points of exact match that may be lost.
 const LOST_MAX: f64 = 0.5;

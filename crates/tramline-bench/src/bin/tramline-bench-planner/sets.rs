@@ -6,8 +6,6 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use tramline_core::Str;
-use tramline_core::ids::ToolName;
 use tramline_engine::plan_history::scrub_intent;
 use tramline_engine::planner::{
     PlanFeatures, PlanInput, Precedent, PrecedentIndex, SearchResults, TaskPlan, make_plan,
@@ -15,6 +13,8 @@ use tramline_engine::planner::{
 };
 use tramline_engine::seams::{Tool, ToolHints};
 use tramline_engine::search::{DocumentKind, SearchDocument, SearchIndex, Vector, fingerprint};
+use tramline_expr::Str;
+use tramline_workflow::ids::ToolName;
 
 /// Requests for a single tool that are used: all of them would outweigh those for several.
 const SINGLE_MAX: usize = 1_200;
@@ -296,7 +296,7 @@ fn tool(value: &Value) -> Tool {
         name: ToolName::new("set", text("id")),
         title: None,
         description: Some(description.into()),
-        input_schema: tramline_core::Value::Null,
+        input_schema: tramline_expr::Value::Null,
         output_schema: None,
         hints: ToolHints::default(),
     }

@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
-use tramline_core::Value;
-use tramline_core::formats::sop_markdown;
-use tramline_core::ids::RunId;
 use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use tramline_engine::{Engine, EngineOptions, SopStart, ToolRouter};
+use tramline_expr::Value;
+use tramline_formats::sop_markdown;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
 use tramline_store::Sqlite;
+use tramline_workflow::ids::RunId;
 
 mod no_tools;
 mod open_sessions;

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::ToolName;
 use tramline_engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, Tools};
+use tramline_expr::Value;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::ToolName;
 
 /// No tools.
 pub(crate) struct NoTools;

@@ -6,11 +6,11 @@ use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::formats::sop_markdown;
-use tramline_core::sop::Sop;
 use tramline_engine::{Engine, EngineOptions, SopStart, ToolRouter};
+use tramline_expr::Value;
+use tramline_formats::sop_markdown;
 use tramline_store::Sqlite;
+use tramline_workflow::sop::Sop;
 
 /// Number of open sessions.
 const SESSIONS: usize = 1_000;

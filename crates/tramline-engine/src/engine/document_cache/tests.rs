@@ -1,7 +1,7 @@
 //! Tests of the document cache: sharing, keeping, dropping.
 
 use super::*;
-use tramline_core::workflow::{Action, Edge, Node};
+use tramline_workflow::workflow::{Action, Edge, Node};
 
 fn workflow(name: &str) -> Arc<Workflow> {
     Arc::new(Workflow {

@@ -2,7 +2,7 @@
 
 use super::{Engine, Fault, invalid_file};
 use crate::settings::Settings;
-use tramline_core::{Map, Str, Value};
+use tramline_expr::{Map, Str, Value};
 
 /// The fields that contain values of tools and people. Numbers in other fields are times, sequence
 /// numbers and counts, which a short secret may match by chance and which a journal needs.

@@ -1,10 +1,10 @@
 //! Tools that a pinned procedure which rejects calls names: a procedure that only warns does not open them.
 
 use super::super::Engine;
-use tramline_core::Str;
-use tramline_core::ids::ToolName;
-use tramline_core::journal::SopStarted;
-use tramline_core::sop::SopMode;
+use tramline_expr::Str;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::journal::SopStarted;
+use tramline_workflow::sop::SopMode;
 
 /// The tools that a pinned procedure names, if it rejects calls.
 #[derive(Clone, Debug)]

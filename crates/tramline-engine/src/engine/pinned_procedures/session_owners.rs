@@ -10,9 +10,9 @@ use super::PinnedProcedures;
 use crate::fault::Fault;
 use crate::seams::AppendError;
 use std::sync::Arc;
-use tramline_core::Str;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{CarriedCall, Event, Outcome, SopStarted};
+use tramline_expr::Str;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{CarriedCall, Event, Outcome, SopStarted};
 
 /// The name, in the journal, under which a replaced session is ended.
 const REPLACED_BY: &str = "load_graph";

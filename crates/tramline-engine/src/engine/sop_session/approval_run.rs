@@ -12,16 +12,16 @@ use crate::policy::PolicyVerdict;
 use crate::seams::{AppendError, RunStatus};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::authority::ApprovalSource;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::Graph;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{
+use tramline_expr::{Map, Str, Value};
+use tramline_sop::{SopDecision, SopSession};
+use tramline_workflow::authority::ApprovalSource;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{
     Answer, Event, MoveKind, Outcome, ParentStep, ToolAnswered, ToolCalled,
 };
-use tramline_core::sop_session::{self, SopDecision, SopSession};
-use tramline_core::workflow::{Action, Edge, Node, Template, Workflow};
-use tramline_core::{Map, Str, Value};
+use tramline_workflow::workflow::{Action, Edge, Node, Template, Workflow};
 
 /// Characters of the arguments shown in the question; the run has all of them.
 const SHOWN_ARGUMENT_CHARS_MAX: usize = 400;
@@ -53,7 +53,7 @@ impl CallApproval {
     pub(super) fn of(walk: &SopSession, is_it: impl Fn(&ToolCalled) -> bool) -> Option<Self> {
         let (number, called) = walk.open_calls.iter().find(|(_, called)| is_it(called))?;
         let same = |it: &&ToolCalled| {
-            it.run.is_none() && sop_session::may_be_same_call(it, &called.tool, &called.arguments)
+            it.run.is_none() && tramline_sop::may_be_same_call(it, &called.tool, &called.arguments)
         };
         Some(Self {
             is_repetition: walk.open_calls.values().any(|it| same(&it)),
@@ -65,7 +65,7 @@ impl CallApproval {
                 .cloned()
                 .unwrap_or_else(|| "call".into()),
             procedure: walk.current_procedure().sop.name.clone(),
-            by_procedure: sop_session::is_listed_here(walk, &called.tool, called.is_other),
+            by_procedure: tramline_sop::is_listed_here(walk, &called.tool, called.is_other),
             ttl_ms: walk.started.ttl_ms,
             owner: walk.started.owner.clone(),
         })

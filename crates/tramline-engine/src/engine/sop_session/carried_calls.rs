@@ -3,9 +3,9 @@
 use super::super::Engine;
 use super::approval_run::call_result;
 use crate::fault::Fault;
-use tramline_core::ids::RunId;
-use tramline_core::journal::CarriedCall;
-use tramline_core::sop_session::SopSession;
+use tramline_sop::SopSession;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::CarriedCall;
 
 impl Engine {
     /// The calls of a session that still count in its successor: those in doubt and, with `counted`,

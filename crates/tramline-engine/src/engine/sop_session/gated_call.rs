@@ -8,12 +8,12 @@ use crate::clock;
 use crate::fault::Fault;
 use crate::policy::PolicyVerdict;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::{Event, SopStarted, ToolAnswered, ToolCalled};
-use tramline_core::sop_session::{self, CallRequest, SopDecision, SopRefusal, SopSession};
-use tramline_core::trace_context::TraceContext;
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_sop::{CallRequest, SopDecision, SopRefusal, SopSession};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::ids::{RunId, ToolName};
+use tramline_workflow::journal::{Event, SopStarted, ToolAnswered, ToolCalled};
+use tramline_workflow::trace_context::TraceContext;
 
 /// A tool call that an agent requests in its session.
 #[derive(Clone, Debug)]
@@ -87,7 +87,8 @@ impl Engine {
             step: None,
             upstream: call.upstream.clone(),
         };
-        let same = |it: &ToolCalled| sop_session::may_be_same_call(it, &pass.tool, &pass.arguments);
+        let same =
+            |it: &ToolCalled| tramline_sop::may_be_same_call(it, &pass.tool, &pass.arguments);
         let asked = |walk: &SopSession| CallApproval::of(walk, |it| it.run.is_some() && same(it));
         // The same call finds its question again, even if it has been answered by now.
         if let Some(question) = self.read_sop_session(id, asked).await?
@@ -108,12 +109,12 @@ impl Engine {
                 pass.repeats = call_in_doubt(walk, &same);
                 pass.requires_approval |= !may_repeat && !repeatable && is_in_doubt(walk, &same);
                 // A procedure that lists the tool here has already decided about it.
-                let listed = sop_session::is_listed_here(walk, &pass.tool, pass.bare_name_differs);
+                let listed = tramline_sop::is_listed_here(walk, &pass.tool, pass.bare_name_differs);
                 pass.requires_approval |= destroys && !listed;
-                let turn = sop_session::check_call(walk, pass.clone());
+                let turn = tramline_sop::check_call(walk, pass.clone());
                 match turn.refusal {
                     Some(SopRefusal::ToolNotAllowed { .. }) if is_exempt => {
-                        sop_session::announce_exempt_call(walk, pass)
+                        tramline_sop::announce_exempt_call(walk, pass)
                     }
                     _ => turn,
                 }
@@ -143,7 +144,7 @@ impl Engine {
         let attempt = Attempt {
             tool,
             arguments: match call.arguments {
-                Value::Null => tramline_core::Map::new().into(),
+                Value::Null => tramline_expr::Map::new().into(),
                 other => other,
             },
             key: attempt::idempotency_key(id, number),
@@ -251,7 +252,7 @@ impl Engine {
             [only] => Ok((*only).clone()),
             [] => {
                 let near =
-                    tramline_core::text::nearest(name, all.iter().map(|it| it.tool.as_str()));
+                    tramline_workflow::text::nearest(name, all.iter().map(|it| it.tool.as_str()));
                 let near =
                     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                 Err(ToolNameError::None(format!(

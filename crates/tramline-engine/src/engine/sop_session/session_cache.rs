@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tramline_core::ids::RunId;
-use tramline_core::sop_session::SopSession;
+use tramline_sop::SopSession;
+use tramline_workflow::ids::RunId;
 
 /// Sessions that are kept folded in memory; beyond this the least recently used half is dropped.
 const SESSIONS_CACHED_MAX: usize = 4_096;

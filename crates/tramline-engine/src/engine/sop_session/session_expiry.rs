@@ -4,9 +4,9 @@ use super::super::Engine;
 use crate::fault::Fault;
 use crate::journal_writer::outcome_status;
 use crate::seams::AppendError;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{EXPIRY, Event, Outcome};
-use tramline_core::sop_session::SopSession;
+use tramline_sop::SopSession;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{EXPIRY, Event, Outcome};
 
 /// Whether a session has expired.
 pub(super) fn is_due(walk: &SopSession, now_ms: i64) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{Journal, State, StoredDocumentRow};
 use crate::seams::{Append, JournalChunk, RunRow};
-use tramline_core::ids::Seq;
+use tramline_workflow::ids::Seq;
 
 impl State {
     /// Adds a chunk, or returns the last event if it is not the one seen.

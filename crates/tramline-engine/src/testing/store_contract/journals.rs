@@ -3,7 +3,7 @@
 use super::{StoreRig, chunk, run};
 use crate::seams::{AppendError, JournalChunk};
 use std::sync::Arc;
-use tramline_core::ids::Seq;
+use tramline_workflow::ids::Seq;
 
 /// How many writers race for each event.
 const RACERS: usize = 64;

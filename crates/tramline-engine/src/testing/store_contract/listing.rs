@@ -3,7 +3,7 @@
 use super::{StoreRig, chunk, head, run};
 use crate::seams::{Append, RunFilter, RunRow, RunStatus, Store, StoreUsage};
 use std::sync::Arc;
-use tramline_core::ids::RunId;
+use tramline_workflow::ids::RunId;
 
 /// As many runs as a busy directory has.
 const MANY_RUNS: u64 = 10_000;

@@ -4,8 +4,8 @@ use super::{StoreRig, chunk, head, run};
 use crate::seams::{Append, ClaimChange, RunStatus, Store};
 use futures_util::future::join;
 use std::sync::Arc;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{ContentDigest, StoredDocument};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{ContentDigest, StoredDocument};
 
 /// How often a run starts while another one is removed.
 const ROUNDS: u64 = 50;

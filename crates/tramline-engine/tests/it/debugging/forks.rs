@@ -3,10 +3,10 @@
 
 use super::{json, resume, start};
 use crate::support::{engine, graphs, load, result, tools};
-use tramline_core::ids::Checkpoint;
-use tramline_core::journal::{Answer, Outcome, Pause};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{DriveOutcome, EffectPolicy, ForkRequest, JournalPoint, RunStart};
+use tramline_workflow::ids::Checkpoint;
+use tramline_workflow::journal::{Answer, Outcome, Pause};
 
 fn branch(at: JournalPoint, output: Option<&str>, effects: EffectPolicy) -> ForkRequest {
     ForkRequest {

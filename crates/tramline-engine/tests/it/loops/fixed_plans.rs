@@ -2,10 +2,10 @@
 
 use super::{LoopRig, planned, told};
 use serde_json::{Value as Json, json};
-use tramline_core::Value;
-use tramline_core::journal::{Budget, BudgetPart};
 use tramline_engine::Fault;
 use tramline_engine::loop_runner::{CallerContext, LoopResponse, LoopStatus, PlannerKind};
+use tramline_expr::Value;
+use tramline_workflow::journal::{Budget, BudgetPart};
 
 /// Submits a plan in another process than the one that requested it.
 async fn submit(place: &LoopRig, handle: &str, plan: Json) -> Result<LoopResponse, Fault> {

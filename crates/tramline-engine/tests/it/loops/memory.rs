@@ -4,15 +4,15 @@ use super::{LoopRig, planned, told, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_core::Value;
-use tramline_core::failure::Failure;
-use tramline_core::ids::RunId;
 use tramline_engine::loop_runner::{
     CallerContext, LoopRequest, LoopRunner, LoopStatus, PlannerKind,
 };
 use tramline_engine::seams::{Embedder, Store};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
+use tramline_workflow::failure::Failure;
+use tramline_workflow::ids::RunId;
 
 #[tokio::test]
 async fn the_agent_is_asked_for_a_plan_and_gives_it_after_a_restart() {

@@ -2,8 +2,8 @@
 
 use super::{LoopRig, planned, told, with_model};
 use serde_json::json;
-use tramline_core::Value;
 use tramline_engine::loop_runner::{CallerContext, LoopRequest, LoopRunner, LoopStatus};
+use tramline_expr::Value;
 
 fn saving(mut request: LoopRequest, name: &str) -> LoopRequest {
     request.save_as = Some(name.into());

@@ -2,11 +2,11 @@
 
 use super::simulation::{Replies, Simulation};
 use std::collections::{BTreeMap, BTreeSet};
-use tramline_core::Str;
-use tramline_core::ids::Seq;
-use tramline_core::journal::{Answer, Event, Outcome, Pause};
-use tramline_core::run::Run;
 use tramline_engine::Fault;
+use tramline_expr::Str;
+use tramline_workflow::ids::Seq;
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause};
+use tramline_workflow::run::Run;
 
 /// Checks a history against the invariants.
 pub(super) async fn check_invariants(world: &Simulation) {
@@ -35,7 +35,8 @@ pub(super) async fn check_invariants(world: &Simulation) {
             exact.unwrap_or_else(|why| panic!("event {}: {why}", entry.seq));
             run.apply(entry).unwrap();
         } else if let Event::Started(started) = &entry.event {
-            let (graph, _) = tramline_core::graph::Graph::build(started.workflow.clone()).unwrap();
+            let (graph, _) =
+                tramline_workflow::graph::Graph::build(started.workflow.clone()).unwrap();
             let begun = Run::start(
                 world.run.clone(),
                 graph.into(),

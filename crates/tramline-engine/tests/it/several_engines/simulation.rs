@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::graph::{Graph, Patch};
-use tramline_core::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_core::journal::{Answer, Pause};
-use tramline_core::workflow::{Action, Edge, Join, Node, Template, UnhandledFailure, Workflow};
-use tramline_core::{Str, Value};
 use tramline_engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Engine, EngineOptions, Fault, PauseAnswer, Respondent, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::graph::{Graph, Patch};
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
+use tramline_workflow::journal::{Answer, Pause};
+use tramline_workflow::workflow::{Action, Edge, Join, Node, Template, UnhandledFailure, Workflow};
 
 /// How many processes are alive at a time.
 const PROCESSES: usize = 3;

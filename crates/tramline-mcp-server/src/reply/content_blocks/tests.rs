@@ -1,7 +1,7 @@
 //! Content blocks, and data that only resembles them.
 
 use super::read;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// Every kind of block, with all optional fields.
 const BLOCKS: &[&str] = &[

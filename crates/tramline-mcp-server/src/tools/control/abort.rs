@@ -5,7 +5,7 @@ use super::wait::{self, ControlReply};
 use super::{read, status};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolResponse {
     let came = abort(&means, &arguments).await;

@@ -7,10 +7,11 @@ use crate::elicitation::url::{self as url_elicitation, UrlElicitation};
 use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{Answer, Budget, Pause};
-use tramline_core::{Value, pause_view};
 use tramline_engine::{Fault, PauseAnswer, PersonNeeded, ended_fault, stale_checkpoint};
+use tramline_expr::Value;
+use tramline_views::pause_view;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{Answer, Budget, Pause};
 
 const TOOL: &str = "approval_response";
 

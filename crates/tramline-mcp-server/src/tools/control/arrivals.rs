@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::Entry;
 use tramline_engine::clock;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::Entry;
 
 /// A journal further ahead of the clock than this, in milliseconds, was written before the clock was set back;
 /// its timestamps say nothing about the order of events.
@@ -150,7 +150,7 @@ impl Drop for Arrival<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tramline_core::journal::{Event, Pause};
+    use tramline_workflow::journal::{Event, Pause};
 
     fn asked(seq: Seq, at_ms: i64) -> Entry {
         let pause = Pause::Layer { index: 0 };

@@ -9,11 +9,12 @@ use crate::pause_reply::checkpoint_type;
 use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
-use tramline_core::ids::{Checkpoint, Seq};
-use tramline_core::journal::{Answer, Event, Pause};
-use tramline_core::run::Run;
-use tramline_core::{Value, pause_view};
 use tramline_engine::{Fault, LoadedRun, PauseAnswer, ended_fault, stale_checkpoint};
+use tramline_expr::Value;
+use tramline_views::pause_view;
+use tramline_workflow::ids::{Checkpoint, Seq};
+use tramline_workflow::journal::{Answer, Event, Pause};
+use tramline_workflow::run::Run;
 
 const TOOL: &str = "continue";
 

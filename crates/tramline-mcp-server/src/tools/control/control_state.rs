@@ -6,8 +6,8 @@ use super::error::{ControlError, ReplyCode};
 use super::rate_limit::CommandRateLimiter;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tramline_core::ids::RunId;
 use tramline_engine::{Engine, Fault};
+use tramline_workflow::ids::RunId;
 
 /// Control state of one server.
 pub(crate) struct ControlState {

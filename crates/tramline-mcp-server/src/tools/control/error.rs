@@ -5,11 +5,11 @@ pub(super) use crate::error_codes::ReplyCode;
 use crate::error_codes::{self, DescribedFault};
 use crate::reply;
 use rmcp::model::{CallToolResponse, CallToolResult};
-use tramline_core::flaw::Flaw;
-use tramline_core::ids::RunId;
-use tramline_core::run::Run;
-use tramline_core::{Map, Value};
 use tramline_engine::Fault;
+use tramline_expr::{Map, Value};
+use tramline_workflow::flaw::Flaw;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::run::Run;
 
 /// An error reply.
 #[derive(Clone, Debug)]

@@ -7,10 +7,10 @@ use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::journal::{Budget, BudgetPart, SchedulePolicy};
 use tramline_engine::RunStart;
+use tramline_expr::Value;
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_workflow::journal::{Budget, BudgetPart, SchedulePolicy};
 
 const TOOL: &str = "execute_dag";
 

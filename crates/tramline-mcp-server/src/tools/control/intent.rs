@@ -11,12 +11,12 @@ use crate::document_check::LIST_TOOLS_TIMEOUT;
 use crate::planner;
 use crate::tool::CallContext;
 use std::collections::BTreeSet;
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::workflow::Action;
-use tramline_core::{Map, Str, Value};
 use tramline_engine::LoadedRun;
 use tramline_engine::loop_runner::Proposal;
 use tramline_engine::planner::{CompletedTask, TaskPlan};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_workflow::workflow::Action;
 
 /// Maximum length of a finished task's output shown to the model, in characters.
 const OUTPUT_CHARS_MAX: usize = 2_000;

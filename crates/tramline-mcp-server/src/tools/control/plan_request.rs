@@ -6,13 +6,13 @@ use super::{execute_dag, read, replan};
 use crate::planner;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
-use tramline_core::formats::tool_plan::ToolPlan;
-use tramline_core::ids::RunId;
-use tramline_core::text::display_name;
-use tramline_core::{Map, Value};
 use tramline_engine::Fault;
 use tramline_engine::loop_runner::{Intent, PendingPlan, PlanClaim};
 use tramline_engine::planner::TaskPlan as Guess;
+use tramline_expr::{Map, Value};
+use tramline_formats::tool_plan::ToolPlan;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::text::display_name;
 
 /// The tool that receives plans.
 const TOOL: &str = "submit_plan";

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tokio::sync::Mutex;
-use tramline_core::ids::RunId;
 use tramline_engine::seams::StoreFault;
 use tramline_engine::{Engine, clock};
+use tramline_workflow::ids::RunId;
 
 /// Kind of the documents in the store.
 const DOCUMENT_KIND: &str = "command-pace";

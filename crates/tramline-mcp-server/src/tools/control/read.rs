@@ -6,17 +6,16 @@ use super::wait::ControlReply;
 use crate::document_check::{check_calls, check_known_calls, flaws_value};
 use crate::error_codes;
 use crate::tool::CallContext;
-use tramline_core::flaw::{Flaw, FlawCode, Severity};
-use tramline_core::formats::yaml_graph::{CallSite, GraphDocument};
-use tramline_core::formats::{
-    self, Format, KnownServers, MistypedFields, ReadOptions, call_sites, json_dag,
-};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, InvalidId, RunId};
-use tramline_core::run::Run;
-use tramline_core::workflow::{Action, Template};
-use tramline_core::{Str, Value};
 use tramline_engine::LoadedRun;
+use tramline_expr::{Str, Value};
+use tramline_formats::yaml_graph::{CallSite, GraphDocument};
+use tramline_formats::{Format, KnownServers, ReadOptions, call_sites, json_dag};
+use tramline_syntax::MistypedFields;
+use tramline_workflow::flaw::{Flaw, FlawCode, Severity};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, InvalidId, RunId};
+use tramline_workflow::run::Run;
+use tramline_workflow::workflow::{Action, Template};
 
 /// Maximum size of a document, in bytes. Larger ones are rejected before parsing.
 const DOCUMENT_BYTES_MAX: usize = 4 << 20;
@@ -102,7 +101,7 @@ pub(super) async fn read_dag(
             return Err(ControlError::invalid_params(message));
         }
         Value::String(written) => {
-            formats::read(written.as_bytes(), OPTIONS).map(|read| read.document)
+            tramline_formats::read(written.as_bytes(), OPTIONS).map(|read| read.document)
         }
         other => json_dag::read_value(other, OPTIONS),
     };

@@ -9,8 +9,8 @@ use super::{plan_request, seen_checkpoint, status};
 use crate::pause_reply::checkpoint_type;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
-use tramline_core::{Map, Value};
 use tramline_engine::{Fault, ended_fault};
+use tramline_expr::{Map, Value};
 
 pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolResponse {
     let came = replan(&means, &arguments, None).await;

@@ -3,10 +3,10 @@
 use super::arrivals::Arrival;
 use super::error::ControlError;
 use super::read;
-use tramline_core::Value;
-use tramline_core::ids::Seq;
-use tramline_core::journal::SchedulePolicy;
 use tramline_engine::{LoadedRun, stale_checkpoint};
+use tramline_expr::Value;
+use tramline_workflow::ids::Seq;
+use tramline_workflow::journal::SchedulePolicy;
 
 /// The checkpoint of a command; `None` if the workflow is not waiting.
 pub(super) fn find(

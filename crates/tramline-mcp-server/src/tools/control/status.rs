@@ -5,15 +5,16 @@ use super::task_layers::{DagTask, TaskLayers, TaskResult};
 use crate::pause_reply::{answer_options, checkpoint_type};
 use crate::reply;
 use crate::tool::CallContext;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, NodeIx, Seq};
-use tramline_core::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
-use tramline_core::pause_view::Extent;
-use tramline_core::run::Run;
-use tramline_core::workflow::{Action, Template};
-use tramline_core::{Map, Value, pause_view, trace};
 use tramline_engine::seams::RunStatus;
 use tramline_engine::{Engine, Fault, LoadedRun};
+use tramline_expr::{Map, Value};
+use tramline_views::pause_view::Extent;
+use tramline_views::{pause_view, trace};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, NodeIx, Seq};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
+use tramline_workflow::run::Run;
+use tramline_workflow::workflow::{Action, Template};
 
 /// A status reply, or an error.
 pub(super) type StatusReply = Result<Map, ControlError>;

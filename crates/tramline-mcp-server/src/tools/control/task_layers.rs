@@ -4,14 +4,14 @@
 //! tasks that have not run, the layer follows from the dependencies.
 
 use std::collections::HashMap;
-use tramline_core::failure::Failure;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{NodeIx, Seq, StepNo};
-use tramline_core::journal::{Answer, Entry, Event, Pause, SchedulePolicy};
-use tramline_core::trace::Trace;
-use tramline_core::workflow::{Action, Join, UnhandledFailure};
-use tramline_core::{Str, Value};
 use tramline_engine::LoadedRun;
+use tramline_expr::{Str, Value};
+use tramline_views::trace::Trace;
+use tramline_workflow::failure::Failure;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{NodeIx, Seq, StepNo};
+use tramline_workflow::journal::{Answer, Entry, Event, Pause, SchedulePolicy};
+use tramline_workflow::workflow::{Action, Join, UnhandledFailure};
 
 /// Result of a task.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use tramline_engine::DriveOutcome;
 /// Result of a control command: a status, or a question for the client.
 pub(super) enum ControlReply {
     /// The status of the workflow.
-    Status(tramline_core::Map),
+    Status(tramline_expr::Map),
     /// A question for the client; the answer comes with another call.
     Question(Box<CallToolResponse>),
 }

@@ -5,13 +5,13 @@ use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
 use std::time::Instant;
-use tramline_core::explanation::{
+use tramline_engine::{Fault, clock, try_blocking};
+use tramline_expr::{Map, Value};
+use tramline_workflow::explanation::{
     TrialResult, TrialSource, TrialTarget, evaluate_trial, trial_limits,
 };
-use tramline_core::inspect::RunInspector;
-use tramline_core::scope::EvalMoment;
-use tramline_core::{Map, Value};
-use tramline_engine::{Fault, clock, try_blocking};
+use tramline_workflow::inspect::RunInspector;
+use tramline_workflow::scope::EvalMoment;
 
 pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolResult {
     reply::reply_or_fault(evaluate(&means, &arguments).await, None)

@@ -4,11 +4,11 @@ use super::{position, run_id, stepping};
 use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_core::compare::compare;
-use tramline_core::ids::RunId;
-use tramline_core::trace::Trace;
-use tramline_core::{Map, Value};
 use tramline_engine::{EffectPolicy, Fault, ForkRequest, JournalPoint};
+use tramline_expr::{Map, Value};
+use tramline_views::compare::compare;
+use tramline_views::trace::Trace;
+use tramline_workflow::ids::RunId;
 
 pub(super) async fn run_fork(means: CallContext, arguments: Value) -> CallToolResult {
     let id = match run_id(&arguments, "run_id") {
@@ -104,7 +104,7 @@ async fn compare_runs(means: &CallContext, arguments: &Value) -> Result<Value, F
     Ok(comparison_fields(&compare(&a, &b)).into())
 }
 
-fn comparison_fields(comparison: &tramline_core::compare::Comparison) -> Map {
+fn comparison_fields(comparison: &tramline_views::compare::Comparison) -> Map {
     let value = Value::from(serde_json::to_value(comparison).unwrap_or_default());
     value.as_object().cloned().unwrap_or_default()
 }

@@ -8,10 +8,10 @@ use crate::reply;
 use crate::run_wait::AwaitedRun;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
-use tramline_core::Value;
-use tramline_core::ids::{Checkpoint, InvalidId, RunId};
-use tramline_core::journal::{Answer, Budget};
 use tramline_engine::{Fault, PersonNeeded};
+use tramline_expr::Value;
+use tramline_workflow::ids::{Checkpoint, InvalidId, RunId};
+use tramline_workflow::journal::{Answer, Budget};
 
 const TOOL: &str = "run_answer";
 
@@ -140,8 +140,8 @@ fn read_answer(arguments: &Value) -> Result<Answer, Fault> {
 #[cfg(test)]
 mod tests {
     use super::read_answer;
-    use tramline_core::Value;
-    use tramline_core::journal::Answer;
+    use tramline_expr::Value;
+    use tramline_workflow::journal::Answer;
 
     #[test]
     fn only_a_known_answer_is_one() {

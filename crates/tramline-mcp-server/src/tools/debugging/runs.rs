@@ -4,10 +4,10 @@ use super::{current_state, position, run_id, run_state};
 use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_core::trace::Trace;
-use tramline_core::{Map, Value};
 use tramline_engine::seams::{RunFilter, RunPage, RunRow, RunStatus};
 use tramline_engine::{Fault, JournalPoint};
+use tramline_expr::{Map, Value};
+use tramline_views::trace::Trace;
 
 /// Default number of runs listed: one screen.
 const RUNS_DEFAULT: u64 = 20;
@@ -108,7 +108,7 @@ pub(super) async fn run_read(means: CallContext, arguments: Value) -> CallToolRe
 /// The run at an earlier position.
 async fn state_at(
     means: &CallContext,
-    id: &tramline_core::ids::RunId,
+    id: &tramline_workflow::ids::RunId,
     at: JournalPoint,
 ) -> Result<Value, Fault> {
     let then = means.engine.load_at(id, at).await?;
@@ -120,7 +120,7 @@ async fn state_at(
 /// The run step by step, from `from_step` on.
 async fn steps_from(
     means: &CallContext,
-    id: &tramline_core::ids::RunId,
+    id: &tramline_workflow::ids::RunId,
     arguments: &Value,
 ) -> Result<Value, Fault> {
     let loaded = means.engine.load(id).await?;

@@ -5,11 +5,11 @@ use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
 use std::time::Duration;
-use tramline_core::ids::RunId;
-use tramline_core::journal::{BreakpointSet, NodeBreakpoint};
-use tramline_core::text::nearest;
-use tramline_core::{Str, Value};
 use tramline_engine::{Fault, RunStart};
+use tramline_expr::{Str, Value};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{BreakpointSet, NodeBreakpoint};
+use tramline_workflow::text::nearest;
 
 /// How long to wait for a run to halt or end before its current state is returned.
 const WAIT_MAX: Duration = Duration::from_secs(20);

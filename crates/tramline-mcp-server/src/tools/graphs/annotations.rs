@@ -1,9 +1,9 @@
 //! Annotations of a graph, derived from the annotations of the tools it calls.
 
-use tramline_core::graph::Graph;
-use tramline_core::ids::ToolName;
-use tramline_core::workflow::{Action, WORKFLOW_SERVER};
 use tramline_engine::seams::{ToolHints, Tools};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// Maximum depth of nested workflows that are followed; deeper ones make the annotations unknown.
 const DEPTH_MAX: u32 = 16;

@@ -1,7 +1,7 @@
 //! Suggestions for arguments that do not match a schema: known fields, and likely typos.
 
-use tramline_core::text::{display_name, nearest};
-use tramline_core::{Str, Value};
+use tramline_expr::{Str, Value};
+use tramline_workflow::text::{display_name, nearest};
 
 /// Maximum number of fields listed.
 const FIELDS_MAX: usize = 30;

@@ -3,10 +3,10 @@
 use super::{LibraryReplyError, reply_or_error, store_error, success, text_argument};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_core::ids::ToolName;
-use tramline_core::{Map, Value};
 use tramline_engine::registry::{ToolList, UnknownName};
 use tramline_engine::seams::Tool;
+use tramline_expr::{Map, Value};
+use tramline_workflow::ids::ToolName;
 
 /// Maximum number of nodes described at once.
 const DESCRIBED_MAX: usize = 50;

@@ -6,10 +6,10 @@ use super::source::record_use;
 use super::{LibraryReplyError, argument_help, reply_or_error, success, text_argument};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_core::schema::SchemaErrors;
-use tramline_core::{Map, Str, Value};
 use tramline_engine::registry::{OutputPath, TrialError, output_paths};
 use tramline_engine::seams::Tool;
+use tramline_expr::{Map, Str, Value};
+use tramline_workflow::schema::SchemaErrors;
 
 /// Maximum size of an output that is returned, in bytes. For larger ones only the structure is returned.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;

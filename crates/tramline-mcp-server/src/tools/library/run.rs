@@ -4,12 +4,13 @@ use super::argument_help;
 use super::{LibraryReplyError, store_error};
 use crate::tool::CallContext;
 use std::sync::Arc;
-use tramline_core::graph::Graph;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::{Outcome, Pause};
-use tramline_core::workflow::Action;
-use tramline_core::{Map, Value, trace};
 use tramline_engine::{DriveOutcome, Fault, RunHandle, RunStart};
+use tramline_expr::{Map, Value};
+use tramline_views::trace;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::{Outcome, Pause};
+use tramline_workflow::workflow::Action;
 
 /// Result of a run.
 pub(super) enum RunResult {

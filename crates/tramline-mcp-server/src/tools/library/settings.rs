@@ -3,11 +3,11 @@
 use super::{LibraryReplyError, reply_or_error, success};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_core::{Map, Value};
 use tramline_engine::Settings;
 use tramline_engine::settings::{
     Setter, SettingSource, SettingView, SettingsFault, missing_message,
 };
+use tramline_expr::{Map, Value};
 
 pub(super) async fn settings_set(means: CallContext, arguments: Value) -> CallToolResult {
     let text = |key| {

@@ -4,16 +4,17 @@ use super::{ContextRef, LibraryReplyError, caller_key};
 use crate::document_check::{check_known_calls, flaws_value};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_core::failure::FailureKind;
-use tramline_core::flaw::{Flaw, Severity};
-use tramline_core::formats::yaml_graph::{self, GraphDocument};
-use tramline_core::formats::{self, KnownServers, MistypedFields, ReadOptions};
-use tramline_core::graph::Graph;
-use tramline_core::ids::BUILTIN;
-use tramline_core::ids::ToolName;
-use tramline_core::text::{display_name, nearest};
-use tramline_core::{Str, Value};
 use tramline_engine::library::TEXT_BYTES_MAX;
+use tramline_expr::{Str, Value};
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_formats::{KnownServers, ReadOptions};
+use tramline_syntax::MistypedFields;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::flaw::{Flaw, Severity};
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::BUILTIN;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::text::{display_name, nearest};
 
 /// How long reading a file may take: longer means that the disk hangs.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -121,7 +122,7 @@ impl DocumentText {
             mistyped_fields: MistypedFields::Reject,
             ..ReadOptions::default()
         };
-        formats::read(self.text.as_bytes(), hint).map(|read| read.document)
+        tramline_formats::read(self.text.as_bytes(), hint).map(|read| read.document)
     }
 
     /// Reads the document and collects all its flaws, including those of its calls if it is invalid.
@@ -135,7 +136,7 @@ impl DocumentText {
                 (Some(document), flaws)
             }
             Err(mut flaws) => {
-                let calls = formats::call_sites::find_call_sites(self.text.as_bytes());
+                let calls = tramline_formats::call_sites::find_call_sites(self.text.as_bytes());
                 flaws.extend(check_known_calls(with, &calls, Vec::new()).await);
                 flaws.sort_by_key(|flaw| (flaw.span.line, flaw.span.column));
                 flaws.dedup();

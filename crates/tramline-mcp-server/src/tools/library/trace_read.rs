@@ -5,11 +5,11 @@ use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::trace::{VERSION, parse_run};
-use tramline_core::{Map, Value};
 use tramline_engine::Fault;
 use tramline_engine::seams::{RunFilter, ToolCallRequest};
+use tramline_expr::{Map, Value};
+use tramline_views::trace::{VERSION, parse_run};
+use tramline_workflow::ids::{RunId, ToolName};
 
 /// Default number of steps returned: an agent reads all of them.
 const STEPS_DEFAULT: u64 = 100;

@@ -9,12 +9,12 @@ use crate::document_check::flaws_value;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
 use std::sync::Arc;
-use tramline_core::flaw::Flaw;
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::graph::Graph;
-use tramline_core::workflow::WORKFLOW_SERVER;
-use tramline_core::{Map, Str, Value};
 use tramline_engine::RunStart;
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::yaml_graph::GraphDocument;
+use tramline_workflow::flaw::Flaw;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolResult {
     reply_or_error(execute(&means, &arguments).await)

@@ -5,8 +5,8 @@ use super::{LibraryReplyError, reply_or_error, success, workflow_argument};
 use crate::document_check::flaws_value;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_core::graph::Graph;
-use tramline_core::{Map, Value};
+use tramline_expr::{Map, Value};
+use tramline_workflow::graph::Graph;
 
 pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolResult {
     reply_or_error(validate(&means, &arguments).await)

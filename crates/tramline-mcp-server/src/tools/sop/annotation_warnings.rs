@@ -1,10 +1,10 @@
 //! Warnings about tools that a procedure lists as read-only but whose annotations say otherwise.
 
-use tramline_core::Str;
-use tramline_core::flaw::{Flaw, FlawCode, SourceSpan};
-use tramline_core::sop::Sop;
 use tramline_engine::Engine;
 use tramline_engine::seams::ToolHints;
+use tramline_expr::Str;
+use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
+use tramline_workflow::sop::Sop;
 
 /// A warning for each tool under `read_only_tools` whose annotations say that it writes. Uses only tools that
 /// are known without asking a server.

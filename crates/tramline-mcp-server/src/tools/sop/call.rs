@@ -9,13 +9,14 @@ use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tool::CallContext;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::FailureKind;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::journal::Pause;
-use tramline_core::{Map, Str, Value, pause_view};
 use tramline_engine::{
     ApprovedCallResult, ArgumentEdit, DriveOutcome, Fault, GatedCall, GatedCallOutcome,
 };
+use tramline_expr::{Map, Str, Value};
+use tramline_views::pause_view;
+use tramline_workflow::failure::FailureKind;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::journal::Pause;
 
 pub(super) async fn sop_call(means: CallContext, arguments: Value) -> CallToolResponse {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);

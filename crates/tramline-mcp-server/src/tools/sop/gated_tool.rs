@@ -6,9 +6,9 @@ use crate::SharedState;
 use crate::tool::{CallContext, annotations, to_value};
 use rmcp::model::{CallToolResponse, JsonObject, Tool};
 use std::sync::Arc;
-use tramline_core::ids::ToolName;
-use tramline_core::{Str, Value};
 use tramline_engine::seams;
+use tramline_expr::{Str, Value};
+use tramline_workflow::ids::ToolName;
 
 /// Maximum length of a tool name, in characters: some clients reject longer ones.
 const NAME_CHARS_MAX: usize = 64;

@@ -11,15 +11,15 @@ use rmcp::model::CallToolResult;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_core::failure::{Failure, FailureKind};
-use tramline_core::flaw::Flaw;
-use tramline_core::formats::sop_markdown;
-use tramline_core::ids::BUILTIN;
-use tramline_core::ids::ToolName;
-use tramline_core::sop::{Sop, SopFiles};
-use tramline_core::{Map, Str, Value};
 use tramline_engine::seams::ToolCallRequest;
 use tramline_engine::{Engine, Fault, PinnedStart, SopStart};
+use tramline_expr::{Map, Str, Value};
+use tramline_formats::sop_markdown;
+use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::flaw::Flaw;
+use tramline_workflow::ids::BUILTIN;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::sop::{Sop, SopFiles};
 
 /// How long reading a file may take.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);

@@ -5,10 +5,10 @@ use super::sop_reply;
 use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_core::ids::RunId;
-use tramline_core::sop_session::{self, MoveRequest, SopDecision, SopSession};
-use tramline_core::{Str, Value};
 use tramline_engine::Fault;
+use tramline_expr::{Str, Value};
+use tramline_sop::{MoveRequest, SopDecision, SopSession};
+use tramline_workflow::ids::RunId;
 
 /// Maximum length of a reason, in characters: it is for readers of the journal.
 const REASON_CHARS_MAX: usize = 2_000;
@@ -42,8 +42,8 @@ async fn move_session(means: CallContext, arguments: Value, by_itself: bool) -> 
     let arguments = means.engine.redact_submitted(arguments).await;
     let ask = move_request(&arguments);
     let decide = match by_itself {
-        true => sop_session::advance,
-        false => sop_session::move_to,
+        true => tramline_sop::advance,
+        false => tramline_sop::move_to,
     };
     let tell =
         |walk: &SopSession, turn: &SopDecision| sop_reply::position_reply(walk, turn, by_itself);
@@ -65,14 +65,14 @@ async fn move_session(means: CallContext, arguments: Value, by_itself: bool) -> 
 pub(super) async fn todo(means: CallContext, arguments: Value) -> CallToolResult {
     let arguments = means.engine.redact_submitted(arguments).await;
     let list = arguments.get("todos").cloned().unwrap_or_default();
-    let todos = match tramline_core::todo::read(&list) {
+    let todos = match tramline_workflow::todo::read(&list) {
         Ok(todos) => todos,
         Err(message) => return reply::fault_reply(&Fault::Rejected(message), None),
     };
     let written: Result<RunId, Fault> = session_of_call(&means, &arguments).await;
     let told = match written {
         Ok(id) => {
-            let decide = |_: &SopSession| sop_session::replace_todos(todos.clone());
+            let decide = |_: &SopSession| tramline_sop::replace_todos(todos.clone());
             means
                 .engine
                 .update_sop_session(&id, decide, |walk, _| sop_reply::todos_reply(walk))

@@ -4,12 +4,12 @@ use super::load_graph::{LoadedProcedure, read_procedure};
 use crate::{Server, SharedState};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use tramline_core::ids::RunId;
-use tramline_core::journal::SopStarted;
-use tramline_core::sop::{Sop, SopMode};
-use tramline_core::sop_session::{Procedure, SkippedCondition, SopSession};
-use tramline_core::{Str, Value};
 use tramline_engine::{PinnedProcedures, ReservedTools, ToolPattern};
+use tramline_expr::{Str, Value};
+use tramline_sop::{Procedure, SkippedCondition, SopSession};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::SopStarted;
+use tramline_workflow::sop::{Sop, SopMode};
 
 /// A pinned procedure, with those that it includes.
 #[derive(Clone, Debug)]
@@ -165,7 +165,7 @@ pub(super) fn find(pinned: &[PinnedProcedure], asked: Option<&str>) -> PinnedLoo
     let Some((procedure, at)) = found else {
         return PinnedLookup::Refused(format!(
             "`{}` is not pinned: only these procedures can be loaded: {}",
-            tramline_core::text::display_name(asked),
+            tramline_workflow::text::display_name(asked),
             names()
         ));
     };

@@ -61,7 +61,7 @@ pub(crate) fn read_resource(
 }
 
 fn unknown_procedure(what: &str) -> ErrorData {
-    let what = tramline_core::text::display_name(what);
+    let what = tramline_workflow::text::display_name(what);
     let message = format!("unknown procedure `{what}`; load_graph loads one");
     ErrorData::invalid_params(message, None)
 }

@@ -9,10 +9,10 @@ use rmcp::model::CallToolResult;
 use rmcp::service::{RequestContext, RoleServer};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use tramline_core::ids::RunId;
-use tramline_core::sop::Sop;
-use tramline_core::{Str, Value};
 use tramline_engine::{Engine, Fault};
+use tramline_expr::{Str, Value};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::sop::Sop;
 
 /// Maximum number of procedures listed as prompts; others stay loaded but are not listed.
 const LISTED_MAX: usize = 256;
@@ -112,7 +112,7 @@ fn parse_session_id(given: &Value) -> Result<RunId, Fault> {
     text.parse().map_err(|_| {
         Fault::Rejected(format!(
             "`{}` is not a session_id; load_graph returns one",
-            tramline_core::text::display_name(text)
+            tramline_workflow::text::display_name(text)
         ))
     })
 }

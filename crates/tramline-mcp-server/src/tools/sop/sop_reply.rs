@@ -1,10 +1,11 @@
 //! Reply shapes for procedures and SOP sessions, as agents know them.
 
-use tramline_core::ids::NodeIx;
-use tramline_core::journal::{CheckedRule, Event, SopPosition};
-use tramline_core::sop::{AnyOf, Slot, SlotKind, Sop, SopMode, SopNode};
-use tramline_core::sop_session::{SopDecision, SopRefusal, SopSession};
-use tramline_core::{Map, Str, Value, todo};
+use tramline_expr::{Map, Str, Value};
+use tramline_sop::{SopDecision, SopRefusal, SopSession};
+use tramline_workflow::ids::NodeIx;
+use tramline_workflow::journal::{CheckedRule, Event, SopPosition};
+use tramline_workflow::sop::{AnyOf, Slot, SlotKind, Sop, SopMode, SopNode};
+use tramline_workflow::todo;
 
 /// The description of a procedure in the reply of `load_graph`.
 pub(super) fn procedure_fields(sop: &Sop) -> Map {
@@ -356,9 +357,9 @@ fn unknown_nodes(walk: &SopSession) -> impl Iterator<Item = String> {
         if ids().any(|id| id == node) {
             return None;
         }
-        let near = tramline_core::text::nearest(node, ids());
+        let near = tramline_workflow::text::nearest(node, ids());
         let near = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
-        let node = tramline_core::text::display_name(node);
+        let node = tramline_workflow::text::display_name(node);
         Some(format!(
             "todos[{at}]: completion_node {node} is not a node of the procedure, so there will be no reminder.{near}"
         ))

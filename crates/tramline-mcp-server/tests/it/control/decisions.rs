@@ -4,9 +4,9 @@ use super::{ControlFixture, call, call_rejected, layered};
 use crate::support::{ERAS, Era, connect, connect_with, filled, forms, over, structured};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_core::Value;
 use tramline_engine::seams::Callable;
 use tramline_engine::{Engine, EngineOptions, ToolPattern, ToolPolicy, WorkflowMap};
+use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
 
 fn risky() -> Json {
@@ -198,7 +198,7 @@ tools:
 #[tokio::test]
 async fn a_workflow_that_waits_for_a_called_one_shows_its_question() {
     let place = ControlFixture::new();
-    let read = tramline_core::formats::yaml_graph::read_with(PAY.as_bytes(), &["t".into()]);
+    let read = tramline_formats::yaml_graph::read_with(PAY.as_bytes(), &["t".into()]);
     let shelf = read.unwrap().workflows.into_iter().map(|graph| Callable {
         graph,
         origin: Value::Null,

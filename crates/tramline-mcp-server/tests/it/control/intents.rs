@@ -5,13 +5,13 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Semaphore;
-use tramline_core::Value;
-use tramline_core::failure::{Failure, FailureKind};
 use tramline_engine::policy::{ToolPattern, ToolPolicy};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
+use tramline_workflow::failure::{Failure, FailureKind};
 
 const READS: ToolHints = ToolHints {
     read_only: Some(true),

@@ -9,13 +9,13 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tramline_core::Value;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::Event;
 use tramline_engine::seams::{RunFilter, RunStatus, ToolHints};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Engine, EngineOptions, Fault, ToolPolicy, clock};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::Event;
 
 const SHOP: &str = "---\nagent: shop\n---\n```mermaid\nflowchart TD\n  START --> SELL[Sell] --> END([End])\n```\n\
                     ## Node Prompts\n### SELL\n```yaml\ntools: [sell]\nconfirm: true\n```\nSell.\n";

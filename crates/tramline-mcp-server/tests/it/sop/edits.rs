@@ -5,14 +5,14 @@ use super::{call_sop, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use tramline_core::Value;
-use tramline_core::authority::{AgentAnswers, AnswerChannel};
-use tramline_core::ids::Checkpoint;
-use tramline_core::journal::Answer;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Approvals, Engine, EngineOptions, Respondent};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_workflow::authority::{AgentAnswers, AnswerChannel};
+use tramline_workflow::ids::Checkpoint;
+use tramline_workflow::journal::Answer;
 
 const TILL: &str = "---\nagent: till\nmcp_servers: [{name: till}]\ntools: [pay]\n---\n\
     ```mermaid\nflowchart TD\n  START --> PAY[Pay] --> END([End])\n```\n## Node Prompts\n### PAY\n```yaml\n\

@@ -5,8 +5,8 @@ use super::super::support::{Era, connect};
 use super::call_sop;
 use super::pinned::{PinnedFixture, dag, move_to};
 use serde_json::json;
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::{Value, sop_session};
+use tramline_expr::Value;
+use tramline_workflow::ids::{RunId, ToolName};
 
 /// A person is not asked about a call that the gate would reject, and the gate is checked again when an
 /// approved call is sent.
@@ -54,7 +54,7 @@ async fn a_run_does_not_repeat_a_call_of_the_session_that_is_in_doubt() {
         .parse()
         .unwrap();
     // The journal of a process that dies during the call.
-    let pass = sop_session::CallRequest {
+    let pass = tramline_sop::CallRequest {
         tool: ToolName::new("t", "pay"),
         arguments: Value::object([("sum", 7.into())]),
         written: None,
@@ -66,7 +66,7 @@ async fn a_run_does_not_repeat_a_call_of_the_session_that_is_in_doubt() {
         step: None,
         upstream: None,
     };
-    let announce = |walk: &sop_session::SopSession| sop_session::check_call(walk, pass.clone());
+    let announce = |walk: &tramline_sop::SopSession| tramline_sop::check_call(walk, pass.clone());
     engine
         .update_sop_session(&id, announce, |_, _| ())
         .await

@@ -5,7 +5,7 @@ use super::call_sop;
 use super::pinned::{PinnedFixture, dag};
 use serde_json::json;
 use std::sync::Arc;
-use tramline_core::formats::sop_markdown;
+use tramline_formats::sop_markdown;
 use tramline_mcp_server::{PinOptions, PinnedProcedure};
 
 /// A procedure whose node SUB, behind a decision, enters another that may pay.

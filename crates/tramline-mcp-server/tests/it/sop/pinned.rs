@@ -6,13 +6,13 @@ use rmcp::model::{CallToolRequestParams, CallToolResult};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_core::formats::sop_markdown;
-use tramline_core::graph::Graph;
-use tramline_core::{Map, Value};
 use tramline_engine::seams::{Callable, RunFilter, ToolHints};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Engine, EngineOptions, RunStart, WorkflowMap};
+use tramline_expr::{Map, Value};
+use tramline_formats::sop_markdown;
 use tramline_mcp_server::{PinOptions, PinnedProcedure, Server, Toolset};
+use tramline_workflow::graph::Graph;
 
 pub(super) const BANK: &str = "---\nagent: bank\nread_only_tools: [look]\n---\n## Role\nYou work at a bank.\n\
                     ## SOP Flowchart\n```mermaid\nflowchart TD\n  START --> AUTH[Who] --> ROUTE{What}\n  ROUTE -->|pay| PAY[Pay] --> END([End])\n\

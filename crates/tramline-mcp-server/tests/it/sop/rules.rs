@@ -4,13 +4,13 @@ use super::super::support::{Client, Era, connect, over};
 use super::{call_sop, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::ids::RunId;
-use tramline_core::journal::Event;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::Event;
 
 const TILL: &str = "---\nagent: till\ntools: [order, pay]\nread_only_tools: [order]\n---\n\
     ```mermaid\nflowchart TD\n  START --> PAY[Pay] --> END([End])\n```\n## Node Prompts\n### PAY\n```yaml\n\

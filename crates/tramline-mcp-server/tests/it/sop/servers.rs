@@ -6,10 +6,10 @@ use super::{call_sop, tools};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_core::Value;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Engine, EngineOptions};
+use tramline_expr::Value;
 use tramline_mcp_server::{PinOptions, Toolset};
 
 #[tokio::test]

@@ -1,9 +1,9 @@
 //! The debugger's commands and their parser.
 
 use super::super::breakpoints;
-use tramline_core::Value;
-use tramline_core::journal::{Answer, NodeBreakpoint};
-use tramline_core::text::nearest;
+use tramline_expr::Value;
+use tramline_workflow::journal::{Answer, NodeBreakpoint};
+use tramline_workflow::text::nearest;
 
 /// A parsed command.
 #[derive(Clone, Debug, PartialEq)]

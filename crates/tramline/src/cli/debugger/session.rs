@@ -7,11 +7,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
-use tramline_core::graph::Graph;
-use tramline_core::ids::{Checkpoint, RunId, Seq};
-use tramline_core::journal::{Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Pause};
 use tramline_engine::{DriveOutcome, Engine, EventStream, Fault, LoadedRun, RunHandle};
 use tramline_process::EndRequest;
+use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::{Checkpoint, RunId, Seq};
+use tramline_workflow::journal::{Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Pause};
 
 /// How long parallel steps may take to finish before a halt is reported.
 const SETTLE_TIME: Duration = Duration::from_millis(300);

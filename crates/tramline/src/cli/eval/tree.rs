@@ -1,7 +1,7 @@
 //! Prints an explanation as a tree.
 
 use super::super::output::{shorten, text_line};
-use tramline_core::explanation::ExplanationNode;
+use tramline_workflow::explanation::ExplanationNode;
 
 /// Longer values and expressions are truncated, in characters per line.
 const LINE_CHARS_MAX: usize = 60;

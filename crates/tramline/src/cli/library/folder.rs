@@ -5,10 +5,10 @@ use super::fill_description;
 use crate::config::{read_bounded, read_document};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use tramline_core::Str;
 use tramline_engine::library::{
     FolderEntry, FolderIndex, LibraryError, SaveRequest, Saver, WorkflowName,
 };
+use tramline_expr::Str;
 
 /// The largest index file, in bytes.
 const INDEX_BYTES_MAX: u64 = 32 << 20;

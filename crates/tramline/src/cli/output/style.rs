@@ -6,7 +6,7 @@
 use anstyle::{AnsiColor, Style};
 use std::fmt::{self, Display, Write};
 use std::sync::LazyLock;
-use tramline_core::text::printable_line;
+use tramline_workflow::text::printable_line;
 
 /// Starts and ends a mark: a Unicode noncharacter.
 const MARK_DELIMITER: char = '\u{fdd0}';

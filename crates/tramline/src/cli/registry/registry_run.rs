@@ -4,11 +4,11 @@ use super::super::{CliError, CliResult, CommonArgs, Exit, output};
 use super::{read_parameters, unknown_name_message};
 use crate::app::App;
 use serde_json::{Value as Json, json};
-use tramline_core::Value;
-use tramline_core::journal::Outcome;
-use tramline_core::trace;
 use tramline_engine::DriveOutcome;
 use tramline_engine::registry::{OutputPath, TrialError, output_paths};
+use tramline_expr::Value;
+use tramline_views::trace;
+use tramline_workflow::journal::Outcome;
 
 /// Run one tool by itself.
 #[derive(clap::Args)]

@@ -2,9 +2,9 @@
 
 use super::super::{CliError, CliResult, CommonArgs, input};
 use super::{confirmed_respondent, open, report_done, run_audited};
-use tramline_core::ids::Checkpoint;
-use tramline_core::journal::{Answer, Budget};
-use tramline_core::pause_view;
+use tramline_views::pause_view;
+use tramline_workflow::ids::Checkpoint;
+use tramline_workflow::journal::{Answer, Budget};
 
 /// Answer a run's question.
 #[derive(clap::Args)]
@@ -35,7 +35,7 @@ pub(super) struct AnswerArgs {
 
 fn parse_checkpoint(text: &str) -> Result<Checkpoint, String> {
     text.parse()
-        .map_err(|bad: tramline_core::ids::InvalidId| bad.to_string())
+        .map_err(|bad: tramline_workflow::ids::InvalidId| bad.to_string())
 }
 
 /// The answer that the flags give.

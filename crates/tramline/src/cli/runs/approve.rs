@@ -4,12 +4,14 @@
 use super::super::run_environment::{self, ResumeArgs};
 use super::super::{CliError, CliResult, CommonArgs, Exit, documents, input};
 use super::{confirmed_respondent, open, report_done, resume_after_answer, run_audited, user_name};
-use tramline_core::formats::{KnownServers, MistypedFields, ReadOptions, json_dag};
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, Pause};
-use tramline_core::run::Run;
-use tramline_core::{Map, Value, pause_view};
 use tramline_engine::Engine;
+use tramline_expr::{Map, Value};
+use tramline_formats::{KnownServers, ReadOptions, json_dag};
+use tramline_syntax::MistypedFields;
+use tramline_views::pause_view;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::{Answer, Pause};
+use tramline_workflow::run::Run;
 
 /// Decide a run's question.
 #[derive(clap::Args)]

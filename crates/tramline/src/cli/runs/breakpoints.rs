@@ -4,11 +4,11 @@ use super::super::breakpoints::{self, BreakpointArgs};
 use super::super::run_environment::{self, ResumeArgs};
 use super::super::{CliError, CliResult, CommonArgs, Exit, audit_record, output, run};
 use super::{open, report_done, respondent, user_name};
-use tramline_core::Map;
-use tramline_core::ids::{Checkpoint, RunId};
-use tramline_core::journal::{Answer, BreakpointSet, Pause};
-use tramline_core::run::Run;
 use tramline_engine::{Engine, Fault, LoadedRun, run_status};
+use tramline_expr::Map;
+use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::journal::{Answer, BreakpointSet, Pause};
+use tramline_workflow::run::Run;
 
 /// Set a run's breakpoints.
 #[derive(clap::Args)]

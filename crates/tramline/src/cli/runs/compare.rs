@@ -3,9 +3,9 @@
 use super::super::diff::{self, RunDiff};
 use super::super::{CliResult, CommonArgs, Exit, output};
 use super::open;
-use tramline_core::compare::compare;
-use tramline_core::ids::RunId;
-use tramline_core::trace::Trace;
+use tramline_views::compare::compare;
+use tramline_views::trace::Trace;
+use tramline_workflow::ids::RunId;
 
 /// Show how two runs differ.
 #[derive(clap::Args)]

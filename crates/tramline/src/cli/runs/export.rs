@@ -4,7 +4,7 @@
 use super::super::{CliResult, CommonArgs, Exit, output};
 use super::open;
 use std::path::PathBuf;
-use tramline_core::ids::RunId;
+use tramline_workflow::ids::RunId;
 
 /// Write a run to a file.
 #[derive(clap::Args)]

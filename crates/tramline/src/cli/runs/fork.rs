@@ -4,9 +4,9 @@ use super::super::breakpoints::BreakpointArgs;
 use super::super::run_environment::{self, ResumeArgs};
 use super::super::{CliError, CliResult, CommonArgs, audit_record, input, output, position, run};
 use serde_json::Value as Json;
-use tramline_core::ids::RunId;
-use tramline_core::{Map, Value};
 use tramline_engine::{EffectPolicy, ForkRequest, ForkResult, JournalPoint};
+use tramline_expr::{Map, Value};
+use tramline_workflow::ids::RunId;
 
 /// Fork a run after a step.
 #[derive(clap::Args)]

@@ -23,7 +23,7 @@ pub(super) struct ListArgs {
     most: usize,
     /// Only runs older than this one: the next page
     #[arg(long, value_name = "RUN", value_parser = super::run_id)]
-    after: Option<tramline_core::ids::RunId>,
+    after: Option<tramline_workflow::ids::RunId>,
 }
 
 fn status(text: &str) -> Result<RunStatus, String> {

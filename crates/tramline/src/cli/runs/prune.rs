@@ -2,8 +2,8 @@
 
 use super::super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, output};
 use crate::app;
-use tramline_core::text::parse_duration_ms;
 use tramline_engine::Retention;
+use tramline_workflow::text::parse_duration_ms;
 
 /// Delete finished runs by age and total size.
 #[derive(clap::Args)]

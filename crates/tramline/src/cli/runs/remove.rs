@@ -2,9 +2,9 @@
 
 use super::super::{CliError, CliResult, CommonArgs, Exit, output};
 use super::open;
-use tramline_core::ids::RunId;
 use tramline_engine::clock;
 use tramline_engine::seams::{RunFilter, RunStatus};
+use tramline_workflow::ids::RunId;
 
 /// Delete finished runs.
 #[derive(clap::Args)]

@@ -3,8 +3,8 @@
 use super::super::{CliError, output};
 use super::user_name;
 use std::io::IsTerminal;
-use tramline_core::authority::AnswerChannel;
 use tramline_engine::{Engine, Respondent};
+use tramline_workflow::authority::AnswerChannel;
 
 /// The word to type where the operator requires a person at a terminal.
 const WORD: &str = "yes";

@@ -3,7 +3,7 @@
 use super::super::run_environment::{self, ResumeArgs};
 use super::super::{CliResult, CommonArgs, audit_record, run};
 use super::{open, report_done, run_audited, user_name};
-use tramline_core::ids::RunId;
+use tramline_workflow::ids::RunId;
 
 pub(super) async fn resume(common: CommonArgs, again: ResumeArgs) -> CliResult {
     let engine = open(&common)?.engine;

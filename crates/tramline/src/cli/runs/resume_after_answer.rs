@@ -5,11 +5,11 @@ use super::super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, output, ru
 use super::{open, report_done};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tramline_core::Map;
-use tramline_core::ids::{RunId, Seq};
-use tramline_core::run::Run;
 use tramline_engine::seams::RunStatus;
 use tramline_engine::{DriveOutcome, Engine, Fault};
+use tramline_expr::Map;
+use tramline_workflow::ids::{RunId, Seq};
+use tramline_workflow::run::Run;
 
 /// How often to check a run that another process drives, in addition to change notifications: a
 /// process that dies sends none.

@@ -5,11 +5,11 @@ use super::super::run_environment::{self, ResumeArgs};
 use super::super::{CliResult, CommonArgs, Exit, position};
 use super::{open, show_at};
 use crate::app::App;
-use tramline_core::Value;
-use tramline_core::ids::RunId;
-use tramline_core::pause_view::{self, Extent};
-use tramline_core::trace::{Trace, TracePause, TraceStep};
 use tramline_engine::{JournalPoint, LoadedRun, run_status};
+use tramline_expr::Value;
+use tramline_views::pause_view::{self, Extent};
+use tramline_views::trace::{Trace, TracePause, TraceStep};
+use tramline_workflow::ids::RunId;
 
 /// Longer values are truncated unless `--full` is given, in characters.
 pub(in super::super) const VALUE_CHARS_MAX: usize = 160;

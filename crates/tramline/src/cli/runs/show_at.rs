@@ -2,8 +2,8 @@
 
 use super::super::{CliResult, CommonArgs, Exit, output, run_state};
 use super::open;
-use tramline_core::ids::RunId;
 use tramline_engine::JournalPoint;
+use tramline_workflow::ids::RunId;
 
 pub(super) async fn main(
     common: &CommonArgs,

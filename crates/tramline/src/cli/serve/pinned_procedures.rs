@@ -9,8 +9,8 @@ use crate::protected_paths;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::ProtectedPath;
-use tramline_core::sop::SopFiles;
 use tramline_mcp_server::{PinOptions, PinnedProcedure, Server, Toolset};
+use tramline_workflow::sop::SopFiles;
 
 /// How often the files of pinned procedures are compared with the pinned versions.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(2);

@@ -12,10 +12,10 @@ use crate::trust::{HeldBack, TrustStore};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tramline_core::Value;
-use tramline_core::graph::Graph;
 use tramline_engine::WorkflowMap;
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, ServerDescription};
+use tramline_workflow::graph::Graph;
 
 /// How often files are checked. A changed file is read once two checks agree, so that it is not
 /// read while being written.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tramline_core::graph::Graph;
-use tramline_core::{Str, Value};
 use tramline_engine::{Engine, Fault};
+use tramline_expr::{Str, Value};
 use tramline_mcp_server::Server;
+use tramline_workflow::graph::Graph;
 
 /// How often to check for workflows that other processes saved: short enough that a person who just
 /// saved one does not notice.

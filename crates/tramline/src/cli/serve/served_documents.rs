@@ -6,13 +6,13 @@ use crate::app::{self, RunOrigin};
 use crate::config::Config;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::flaw::Severity;
-use tramline_core::formats::KnownServers;
-use tramline_core::formats::yaml_graph::GraphDocument;
-use tramline_core::graph::Graph;
 use tramline_engine::seams::Callable;
+use tramline_expr::Value;
+use tramline_formats::KnownServers;
+use tramline_formats::yaml_graph::GraphDocument;
 use tramline_mcp_server::ServerDescription;
+use tramline_workflow::flaw::Severity;
+use tramline_workflow::graph::Graph;
 
 /// Valid documents.
 pub(super) struct ServedDocuments(Vec<ServedDocument>);
@@ -149,7 +149,7 @@ impl InvalidDocuments {
 
 /// The flaws of a document as text: the first, and the number of others.
 pub(super) fn first_flaw(flawed: &DocumentFlaws) -> String {
-    let is_error = |flaw: &&tramline_core::flaw::Flaw| flaw.code.severity() == Severity::Error;
+    let is_error = |flaw: &&tramline_workflow::flaw::Flaw| flaw.code.severity() == Severity::Error;
     let mut errors = flawed.flaws.iter().filter(is_error);
     let first = errors.next().map_or_else(String::new, ToString::to_string);
     match errors.count() {

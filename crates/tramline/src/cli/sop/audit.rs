@@ -4,9 +4,9 @@ use super::{SessionArgs, output, read_with_includes};
 use crate::cli::{CliError, CliResult, CommonArgs, Exit};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
-use tramline_core::sop_coverage_chart;
-use tramline_core::sop_session::audit::{Auditor, SopAudit as Verdict, SopViolation};
-use tramline_core::sop_session::coverage::SopCoverage;
+use tramline_sop::audit::{Auditor, SopAudit as Verdict, SopViolation};
+use tramline_sop::coverage::SopCoverage;
+use tramline_views::sop_coverage_chart;
 
 /// How many violations of each session are printed; `--json` prints all.
 const VIOLATIONS_SHOWN: usize = 5;

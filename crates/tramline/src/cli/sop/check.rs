@@ -4,9 +4,9 @@ use super::{DocumentFlaws, as_json, diagnostics, output, read_with_flaws, with_c
 use crate::cli::{CliError, CliResult, Exit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_core::flaw::Severity;
-use tramline_core::formats::sop_markdown::SopDocument;
-use tramline_core::sop::SopFiles;
+use tramline_formats::sop_markdown::SopDocument;
+use tramline_workflow::flaw::Severity;
+use tramline_workflow::sop::SopFiles;
 
 /// Check a procedure, with those it includes, and show every flaw with its line.
 #[derive(clap::Args)]

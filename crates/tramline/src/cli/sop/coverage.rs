@@ -4,10 +4,10 @@ use super::{SessionArgs, output, read_with_includes};
 use crate::cli::{CliError, CliResult, CommonArgs, Exit};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
-use tramline_core::sop::Sop;
-use tramline_core::sop_coverage_chart;
-use tramline_core::sop_session::audit::Auditor;
-use tramline_core::sop_session::{Procedure, coverage};
+use tramline_sop::audit::Auditor;
+use tramline_sop::{Procedure, coverage};
+use tramline_views::sop_coverage_chart;
+use tramline_workflow::sop::Sop;
 
 /// Show which nodes and edges sessions took, and where they stopped.
 #[derive(clap::Args)]

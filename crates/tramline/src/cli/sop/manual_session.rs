@@ -5,11 +5,11 @@ use crate::cli::{CliError, CliResult, Exit};
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tramline_core::Value;
-use tramline_core::ids::{RunId, ToolName};
-use tramline_core::journal::{Entry, Event, SopStarted, ToolAnswered};
-use tramline_core::sop::{SlotKind, Sop, SopFiles};
-use tramline_core::sop_session::{self, CallRequest, MoveRequest, Procedure, SopDecision};
+use tramline_expr::Value;
+use tramline_sop::{CallRequest, MoveRequest, Procedure, SopDecision};
+use tramline_workflow::ids::{RunId, ToolName};
+use tramline_workflow::journal::{Entry, Event, SopStarted, ToolAnswered};
+use tramline_workflow::sop::{SlotKind, Sop, SopFiles};
 
 const HELP: &str = "NODE or its number: go there; next: take the automatic moves; set NAME=VALUE: fill a slot; \
                     call TOOL [JSON]: record a call of the tool with that result; help; quit";
@@ -26,7 +26,7 @@ pub(super) struct SopWalkArgs {
 }
 
 struct ManualSession {
-    session: sop_session::SopSession,
+    session: tramline_sop::SopSession,
     json: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn main(verb: &SopWalkArgs, json: bool) -> CliResult {
     Ok(Exit::Done)
 }
 
-fn begin(read: &SopFiles) -> Result<sop_session::SopSession, String> {
+fn begin(read: &SopFiles) -> Result<tramline_sop::SopSession, String> {
     let begun = SopStarted {
         sops: read.sops.clone(),
         files: read.files.clone(),
@@ -74,7 +74,7 @@ fn begin(read: &SopFiles) -> Result<sop_session::SopSession, String> {
     let procedures = read.sops.iter();
     let procedures = procedures.map(|sop| Procedure::build(Arc::clone(sop)).map(Arc::new));
     let procedures = procedures.collect::<Result<_, String>>()?;
-    let walk = sop_session::SopSession::start(RunId::new(0, 0), procedures, begun, 0);
+    let walk = tramline_sop::SopSession::start(RunId::new(0, 0), procedures, begun, 0);
     walk.map_err(|illegal| illegal.message)
 }
 
@@ -110,12 +110,12 @@ impl ManualSession {
             node: Some(picked.map_or_else(|| node.into(), Clone::clone)),
             ..MoveRequest::default()
         };
-        let turn = sop_session::move_to(&self.session, &ask);
+        let turn = tramline_sop::move_to(&self.session, &ask);
         self.apply(&turn);
     }
 
     fn next(&mut self, ask: &MoveRequest) {
-        let turn = sop_session::advance(&self.session, ask);
+        let turn = tramline_sop::advance(&self.session, ask);
         self.apply(&turn);
     }
 
@@ -129,7 +129,7 @@ impl ManualSession {
             slots: Value::object([(name, self.slot_value(name, value))]),
             ..MoveRequest::default()
         };
-        let turn = sop_session::move_to(&self.session, &ask);
+        let turn = tramline_sop::move_to(&self.session, &ask);
         self.apply(&turn);
     }
 
@@ -161,7 +161,7 @@ impl ManualSession {
             step: None,
             upstream: None,
         };
-        let mut turn = sop_session::check_call(&self.session, pass);
+        let mut turn = tramline_sop::check_call(&self.session, pass);
         if turn.refusal.is_none() {
             turn.events.push(Event::ToolAnswered(Box::new(ToolAnswered {
                 redacted: Vec::new(),

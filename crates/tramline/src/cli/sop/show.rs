@@ -2,8 +2,8 @@
 
 use super::output;
 use crate::cli::{CliError, CliResult, CommonArgs, Exit, runs};
-use tramline_core::ids::RunId;
-use tramline_core::journal::{Entry, Event, SessionNote, SopPosition, SopStarted};
+use tramline_workflow::ids::RunId;
+use tramline_workflow::journal::{Entry, Event, SessionNote, SopPosition, SopStarted};
 
 /// Show a session from its journal.
 #[derive(clap::Args)]

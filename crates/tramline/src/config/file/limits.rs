@@ -2,8 +2,8 @@
 
 use super::super::RunLimits;
 use super::{ConfigReader, present};
-use tramline_core::formats::document::Spanned;
-use tramline_core::workflow::WorkflowLimits;
+use tramline_syntax::document::Spanned;
+use tramline_workflow::workflow::WorkflowLimits;
 
 /// The limits of one kind of document.
 const OF_DOCUMENTS: [&str; 4] = ["steps", "time", "calls", "journal_bytes"];
@@ -60,7 +60,7 @@ impl ConfigReader {
 mod tests {
     use super::super::ConfigFile;
     use std::path::Path;
-    use tramline_core::next::AGENT_CALLS_MAX;
+    use tramline_workflow::next::AGENT_CALLS_MAX;
 
     #[test]
     fn limits_are_read_and_what_is_left_out_stays() {

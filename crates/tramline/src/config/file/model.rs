@@ -3,9 +3,9 @@
 use super::super::model::{ModelConfig, SecretTemplate};
 use super::{ConfigReader, present};
 use std::path::Path;
-use tramline_core::flaw::FlawCode;
-use tramline_core::formats::document::Spanned;
 use tramline_model::Dialect;
+use tramline_syntax::document::Spanned;
+use tramline_workflow::flaw::FlawCode;
 
 impl ConfigReader {
     pub(super) fn model(&mut self, root: Spanned<'_>, directory: &Path) -> Option<ModelConfig> {

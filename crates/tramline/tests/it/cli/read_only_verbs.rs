@@ -8,7 +8,7 @@ use std::process::Stdio;
 #[test]
 fn every_broken_document_is_shown_at_its_place() {
     let tramline = Tramline::new();
-    let folder = root().join("crates/tramline-core/tests/broken");
+    let folder = root().join("crates/tramline-formats/tests/broken");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -5,12 +5,12 @@ use crate::test_servers::Http;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline::core::Value;
-use tramline::core::formats::{KnownServers, ReadOptions, json_dag};
-use tramline::core::journal::SchedulePolicy;
 use tramline::engine::testing::FakeTools;
 use tramline::engine::{DriveOutcome, Engine, EngineOptions, RunStart};
+use tramline::expr::Value;
+use tramline::formats::{KnownServers, ReadOptions, json_dag};
 use tramline::store::Sqlite;
+use tramline::workflow::journal::SchedulePolicy;
 
 const COUNT: usize = 10_000;
 /// The memory limit of an idle server, in bytes: waiting workflows cost it nothing.

@@ -4,7 +4,7 @@
 use super::listed::engine;
 use super::{GoldenCopy, manifest, versions};
 use std::collections::BTreeSet;
-use tramline_core::journal::{
+use tramline_workflow::journal::{
     Answer, BudgetPart, Event, MoveKind, Outcome, Pause, RequestKind, SchedulePolicy, SessionNote,
 };
 

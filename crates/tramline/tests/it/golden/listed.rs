@@ -4,10 +4,10 @@
 use super::{GoldenCopy, manifest, versions};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tramline_core::journal::{Entry, Event};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, RunOwner};
 use tramline_store::Sqlite;
+use tramline_workflow::journal::{Entry, Event};
 
 /// An engine on a copy, without tools: it only reads.
 pub(super) fn engine(copy: &GoldenCopy) -> Engine {
@@ -43,12 +43,12 @@ fn portable(mut entries: Vec<Entry>) -> Vec<Entry> {
     match &mut entries[0].event {
         Event::Started(started) => {
             started.owner = None;
-            started.origin = tramline_core::Value::Null;
+            started.origin = tramline_expr::Value::Null;
             started.parent = None;
         }
         Event::SopStarted(begun) => {
             begun.owner = None;
-            begun.origin = tramline_core::Value::Null;
+            begun.origin = tramline_expr::Value::Null;
         }
         other => panic!("{other:?}"),
     }

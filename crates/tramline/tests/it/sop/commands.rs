@@ -4,7 +4,7 @@ use super::RETAIL;
 use crate::support::{Tramline, root};
 use std::io::Write;
 use std::process::Stdio;
-use tramline::core::Value;
+use tramline::expr::Value;
 
 const EXAMPLES: [&str; 3] = ["retail", "incident", "onboarding"];
 
@@ -50,7 +50,7 @@ fn every_example_is_sound_and_its_transcripts_are_what_they_claim() {
 #[test]
 fn what_is_wrong_is_shown_at_its_line() {
     let tramline = Tramline::new();
-    let flawed = "crates/tramline-core/tests/sop/flawed/many.md";
+    let flawed = "crates/tramline-formats/tests/sop/flawed/many.md";
     let checked = tramline.run(&["sop", "check", flawed]);
     assert_eq!(checked.code(), 2);
     assert!(
@@ -61,7 +61,7 @@ fn what_is_wrong_is_shown_at_its_line() {
     let warned = tramline.run(&[
         "sop",
         "check",
-        "crates/tramline-core/tests/sop/flawed/warnings.md",
+        "crates/tramline-formats/tests/sop/flawed/warnings.md",
         "--mermaid",
     ]);
     assert_eq!(warned.code(), 0);
@@ -143,7 +143,7 @@ fn coverage_counts_nodes_and_draws_them() {
     assert_eq!(nodes.get("INFO").and_then(Value::as_u64), Some(0));
     let picture = json.get("mermaid").and_then(Value::as_str).unwrap();
     assert!(
-        tramline::core::formats::mermaid::read(picture.as_bytes()).is_ok(),
+        tramline::syntax::mermaid::read(picture.as_bytes()).is_ok(),
         "{picture}"
     );
 }

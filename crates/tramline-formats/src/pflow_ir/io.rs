@@ -1,0 +1,194 @@
+//! Declared inputs and outputs of a workflow.
+
+use super::edges::ExitEdge;
+use super::reference_scope::ReferenceScope;
+use super::templates::TemplateReader;
+use crate::reference;
+use crate::workflow_builder::{NodeSources, WorkflowBuilder};
+use crate::yaml_graph::fields;
+use std::collections::HashSet;
+use tramline_expr::{Str, Value};
+use tramline_syntax::FlawCollector;
+use tramline_syntax::document::Spanned;
+use tramline_workflow::flaw::FlawCode;
+use tramline_workflow::text::display_name;
+use tramline_workflow::workflow::{Action, DEFAULT_LABEL, Edge, Node, Template};
+
+/// A declared input.
+pub(super) struct DeclaredInput {
+    pub(super) name: Str,
+    pub(super) default: Option<Value>,
+    required: bool,
+    schema: Value,
+}
+
+/// Reads `inputs`.
+pub(super) fn read_inputs(root: Spanned<'_>, flaws: &mut FlawCollector) -> Vec<DeclaredInput> {
+    let Some(at) = fields::present(root, "inputs") else {
+        return Vec::new();
+    };
+    if at.value.as_object().is_none() {
+        let hint = "write each input under its name";
+        fields::report_wrong_type(at, "inputs", "an object", hint, flaws);
+        return Vec::new();
+    }
+    at.fields()
+        .map(|(name, at)| read_input(name, at, flaws))
+        .collect()
+}
+
+fn read_input(name: &Str, at: Spanned<'_>, flaws: &mut FlawCollector) -> DeclaredInput {
+    let mut schema = Vec::new();
+    if let Some((kind, _)) = fields::optional_string(at, "type", flaws)
+        && let Some(kind) = json_type(kind)
+    {
+        schema.push(("type", Value::from(kind)));
+    }
+    if let Some((description, _)) = fields::optional_string(at, "description", flaws) {
+        schema.push(("description", description.clone().into()));
+    }
+    let default = at.get("default").map(|at| at.value.clone());
+    if let Some(default) = &default {
+        schema.push(("default", default.clone()));
+    }
+    let required = fields::boolean(at, "required", flaws).unwrap_or(true) && default.is_none();
+    DeclaredInput {
+        name: name.clone(),
+        default,
+        required,
+        schema: Value::object(schema),
+    }
+}
+
+/// The JSON type for a declared type.
+fn json_type(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "string" | "str" | "text" => "string",
+        "number" | "float" => "number",
+        "integer" | "int" => "integer",
+        "boolean" | "bool" => "boolean",
+        "object" | "dict" => "object",
+        "array" | "list" => "array",
+        _ => return None,
+    })
+}
+
+/// The input schema of a run.
+pub(super) fn input_schema(inputs: &[DeclaredInput]) -> Value {
+    let mut schema = vec![("type", Value::from("object"))];
+    if !inputs.is_empty() {
+        let properties = inputs
+            .iter()
+            .map(|input| (input.name.clone(), input.schema.clone()));
+        schema.push(("properties", Value::object(properties)));
+        let required = inputs.iter().filter(|input| input.required);
+        let required: Vec<_> = required
+            .map(|input| Value::from(input.name.clone()))
+            .collect();
+        if !required.is_empty() {
+            schema.push(("required", Value::from(required)));
+        }
+    }
+    Value::object(schema)
+}
+
+/// Connects every node without a successor to the exit, through the outputs node if there are outputs.
+pub(super) fn connect_exit<'t>(
+    root: Spanned<'t>,
+    names: &ReferenceScope<'t>,
+    ends: Vec<ExitEdge<'t>>,
+    sketch: &mut WorkflowBuilder<'t>,
+    flaws: &mut FlawCollector,
+) {
+    let outputs =
+        fields::present(root, "outputs").and_then(|at| outputs_expression(at, names, flaws));
+    let leads: HashSet<&str> = sketch
+        .workflow
+        .edges
+        .iter()
+        .filter(|edge| edge.label == DEFAULT_LABEL)
+        .map(|edge| edge.from.as_str())
+        .collect();
+    let last: Vec<(Str, Spanned<'t>)> = sketch
+        .workflow
+        .nodes
+        .iter()
+        .zip(&sketch.sources)
+        .filter(|(node, _)| match &node.action {
+            Action::Entry | Action::Exit | Action::Choose { .. } => false,
+            Action::Call { .. } | Action::Compute { .. } | Action::Wait(_) => {
+                !leads.contains(node.id.as_str())
+            }
+        })
+        .map(|(node, sources)| (node.id.clone(), sources.id))
+        .collect();
+    let mut nodes = sketch.workflow.nodes.iter();
+    if last.is_empty() && ends.is_empty() && nodes.any(|node| node.action == Action::Exit) {
+        return;
+    }
+    let target = match &outputs {
+        Some(_) => &names.outputs,
+        None => &names.exit,
+    };
+    for (id, at) in last {
+        sketch.add_edge(Edge::new(id, target.clone()), at);
+    }
+    for ExitEdge { from, label, at } in ends {
+        sketch.add_edge(Edge::labelled(from, target.clone(), label), at);
+    }
+    if let Some((expression, at)) = outputs {
+        let action = Action::Compute { expression };
+        sketch.add_node(
+            Node::new(names.outputs.clone(), action),
+            NodeSources::at(at),
+        );
+        sketch.add_edge(Edge::new(names.outputs.clone(), names.exit.clone()), at);
+    }
+    sketch.add_node(
+        Node::new(names.exit.clone(), Action::Exit),
+        NodeSources::at(root),
+    );
+}
+
+/// The expression that collects the outputs.
+fn outputs_expression<'t>(
+    at: Spanned<'t>,
+    names: &ReferenceScope<'t>,
+    flaws: &mut FlawCollector,
+) -> Option<(Str, Spanned<'t>)> {
+    if at.value.as_object().is_none() {
+        let hint = "write each output under its name, with its `source`";
+        fields::report_wrong_type(at, "outputs", "an object", hint, flaws);
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (name, output) in at.fields() {
+        let source = match output.value {
+            Value::String(_) => Some(output),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => fields::present(output, "source"),
+        };
+        let Some(source) = source else {
+            flaws.add(
+                FlawCode::MissingField,
+                output.source_span(),
+                format!("the output `{}` has no `source`", display_name(name)),
+                "add its source: \"source\": \"${node.key}\"",
+            );
+            continue;
+        };
+        let value = match TemplateReader::new(names, flaws).template(source) {
+            Template::Expr(source) => source.to_string(),
+            Template::Literal(value) => value.to_json(),
+            Template::Object(_) | Template::Array(_) => continue,
+        };
+        parts.push(format!("{}: {value}", reference::jsonata_string(name)));
+    }
+    (!parts.is_empty()).then(|| {
+        let expression = format!("{{\n  {}\n}}", parts.join(",\n  "));
+        (expression.into(), at)
+    })
+}

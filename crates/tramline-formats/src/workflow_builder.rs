@@ -1,0 +1,239 @@
+//! Builds a workflow, for formats with one workflow whose nodes are in a list.
+//!
+//! It keeps source locations, so that problems found in the graph can be reported there.
+
+use super::KnownServers;
+use super::yaml_graph::call_checks::{self, CallSite};
+use super::yaml_graph::{GraphDocument, ServerInfo, fields};
+use std::sync::Arc;
+use tramline_expr::{Str, Value};
+use tramline_syntax::FlawCollector;
+use tramline_syntax::document::Spanned;
+use tramline_workflow::flaw::{Flaw, FlawCode};
+use tramline_workflow::graph::{Graph, NodePart, Problem, ProblemLocation};
+use tramline_workflow::workflow::{Action, Edge, Node, Workflow};
+
+/// The source locations of a node's parts.
+#[derive(Clone, Copy)]
+pub(super) struct NodeSources<'t> {
+    /// Its id, or the node if it has none.
+    pub(super) id: Spanned<'t>,
+    /// The name of its tool.
+    pub(super) tool: Option<Spanned<'t>>,
+    /// The arguments of its call.
+    pub(super) arguments: Option<Spanned<'t>>,
+    /// The items of its fan-out.
+    pub(super) items: Option<Spanned<'t>>,
+    /// Its expression.
+    pub(super) expression: Option<Spanned<'t>>,
+    /// The length in bytes of the prefix added before the document's expression.
+    pub(super) prefix_bytes: usize,
+    /// The list of its rules.
+    pub(super) rules: Option<Spanned<'t>>,
+}
+
+impl<'t> NodeSources<'t> {
+    /// A node of which only the location is known.
+    pub(super) fn at(id: Spanned<'t>) -> Self {
+        Self {
+            id,
+            tool: None,
+            arguments: None,
+            items: None,
+            expression: None,
+            prefix_bytes: 0,
+            rules: None,
+        }
+    }
+}
+
+/// A workflow with the source locations of its parts.
+pub(super) struct WorkflowBuilder<'t> {
+    pub(super) workflow: Workflow,
+    pub(super) root: Spanned<'t>,
+    pub(super) sources: Vec<NodeSources<'t>>,
+    /// The location of each edge.
+    pub(super) edge_sources: Vec<Spanned<'t>>,
+    /// Whether parts could not be read, so that the shape of the graph is not meaningful.
+    pub(super) is_incomplete: bool,
+}
+
+impl<'t> WorkflowBuilder<'t> {
+    pub(super) fn new(workflow: Workflow, root: Spanned<'t>) -> Self {
+        Self {
+            workflow,
+            root,
+            sources: Vec::new(),
+            edge_sources: Vec::new(),
+            is_incomplete: false,
+        }
+    }
+
+    /// Adds a node.
+    pub(super) fn add_node(&mut self, node: Node, sources: NodeSources<'t>) {
+        self.workflow.nodes.push(node);
+        self.sources.push(sources);
+    }
+
+    /// Adds an edge.
+    pub(super) fn add_edge(&mut self, edge: Edge, at: Spanned<'t>) {
+        self.workflow.edges.push(edge);
+        self.edge_sources.push(at);
+    }
+
+    fn call_sites(&self) -> Vec<CallSite> {
+        let mut calls = Vec::new();
+        for (node, sources) in self.workflow.nodes.iter().zip(&self.sources) {
+            if let (Action::Call { tool, .. }, Some(at)) = (&node.action, sources.tool) {
+                let place = at.source_span();
+                calls.push(CallSite {
+                    name: tool.clone(),
+                    server: place.clone(),
+                    tool: place,
+                });
+            }
+        }
+        calls
+    }
+
+    /// Builds the graph and reports all flaws at once.
+    pub(super) fn finish(
+        mut self,
+        servers: Value,
+        elsewhere: KnownServers<'_>,
+        mut flaws: FlawCollector,
+    ) -> Result<GraphDocument, Vec<Flaw>> {
+        let calls = self.call_sites();
+        call_checks::check_servers(&calls, &servers, elsewhere, &mut flaws);
+        let workflow = Arc::new(std::mem::take(&mut self.workflow));
+        let (graph, problems) = match Graph::build(Arc::clone(&workflow)) {
+            Ok((graph, problems)) => (Some(graph), problems),
+            Err(problems) => (None, problems),
+        };
+        for problem in problems {
+            if !(self.is_incomplete
+                && (problem.code.may_be_consequence() || problem.code == FlawCode::JoinOnCycle))
+            {
+                flaws.push(self.to_flaw(problem));
+            }
+        }
+        match graph {
+            Some(graph) if !flaws.has_errors() => Ok(GraphDocument {
+                server: server_info(&workflow),
+                servers,
+                workflows: vec![Arc::new(graph)],
+                warnings: flaws.into_sorted(),
+                calls,
+                linked_workflows: Vec::new(),
+            }),
+            Some(_) | None => Err(flaws.into_sorted()),
+        }
+    }
+
+    fn to_flaw(&self, problem: Problem) -> Flaw {
+        let place = match &problem.location {
+            ProblemLocation::Workflow => self.root.source_span(),
+            ProblemLocation::Node(node) => self.sources[node.index()].id.source_span(),
+            ProblemLocation::Edge(edge) => self.edge_sources[*edge].source_span(),
+            ProblemLocation::Inside {
+                node,
+                part,
+                pointer,
+                span,
+            } => {
+                let sources = &self.sources[node.index()];
+                let at = self.part_value(sources, *part, pointer);
+                let before = match part {
+                    NodePart::Expression => sources.prefix_bytes,
+                    NodePart::Arguments
+                    | NodePart::Items
+                    | NodePart::Rule(_)
+                    | NodePart::Schema(_)
+                    | NodePart::Time => 0,
+                };
+                let own = |at: usize| at.saturating_sub(before);
+                match span {
+                    Some(span) => at.span_inside(&(own(span.start)..own(span.end))),
+                    None => at.source_span(),
+                }
+            }
+        };
+        Flaw {
+            code: problem.code,
+            span: place,
+            message: problem.message,
+            suggestion: problem
+                .suggestion
+                .or_else(|| default_suggestion(problem.code)),
+        }
+    }
+
+    fn part_value(&self, sources: &NodeSources<'t>, part: NodePart, pointer: &str) -> Spanned<'t> {
+        match part {
+            NodePart::Arguments => {
+                let at = sources.arguments.unwrap_or(sources.id).at_pointer(pointer);
+                at.get("expr").unwrap_or(at)
+            }
+            NodePart::Items => sources.items.unwrap_or(sources.id).at_pointer(pointer),
+            NodePart::Expression => sources.expression.unwrap_or(sources.id),
+            NodePart::Rule(rule) => {
+                let list = sources.rules.unwrap_or(sources.id);
+                let rule = list.items().nth(rule).and_then(|rule| rule.get("rule"));
+                rule.map_or(sources.id, |rule| rule.at_pointer(pointer))
+            }
+            NodePart::Schema(_) | NodePart::Time => sources.id,
+        }
+    }
+}
+
+/// The default suggestion for a flaw without one.
+fn default_suggestion(code: FlawCode) -> Option<String> {
+    const ADVICE: [(FlawCode, &str); 2] = [
+        (
+            FlawCode::BadExpression,
+            "see docs.jsonata.org for the syntax",
+        ),
+        (FlawCode::BadRule, "see jsonlogic.com for the syntax"),
+    ];
+    let advice = ADVICE.iter().find(|(of, _)| *of == code);
+    advice.map(|(_, advice)| (*advice).to_owned())
+}
+
+/// Server info for a document with one workflow: the workflow's name and description.
+fn server_info(workflow: &Workflow) -> ServerInfo {
+    ServerInfo {
+        name: workflow.name.clone(),
+        version: "1.0.0".into(),
+        title: workflow
+            .title
+            .clone()
+            .unwrap_or_else(|| workflow.name.clone()),
+        instructions: workflow.description.clone(),
+    }
+}
+
+/// The name of a workflow: its own, or the hint; characters not allowed in tool names are replaced.
+pub(super) fn workflow_name(at: Spanned<'_>, hint: &str, flaws: &mut FlawCollector) -> Str {
+    /// Longest name of a tool, in characters.
+    const NAME_CHARS_MAX: usize = 128;
+    let own = fields::optional_string(at, "name", flaws).map(|(name, _)| name.as_str());
+    let given = own.filter(|name| !name.trim().is_empty()).unwrap_or(hint);
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = given.chars().take(NAME_CHARS_MAX).map(plain).collect();
+    if name.is_empty() {
+        "workflow".into()
+    } else {
+        name.into()
+    }
+}
+
+/// A text field, as an owned string.
+pub(super) fn text_field(at: Spanned<'_>, key: &str, flaws: &mut FlawCollector) -> Option<Str> {
+    fields::optional_string(at, key, flaws).map(|(text, _)| text.clone())
+}

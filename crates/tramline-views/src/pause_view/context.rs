@@ -1,0 +1,109 @@
+//! The context of a pause: who requested the run, and what it has done so far.
+
+use std::collections::HashMap;
+use tramline_expr::{Map, Value};
+use tramline_workflow::ids::StepNo;
+use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::run::Run;
+use tramline_workflow::workflow::Action;
+
+/// Recent calls that are shown; older ones are only counted.
+const CALLS_SHOWN_MAX: usize = 10;
+/// Characters of a past call's arguments that are shown; enough to recognise it.
+const ARGUMENTS_CHARS_MAX: usize = 120;
+
+/// Who requested the run: the workflow, who started it, and the intent.
+pub(super) fn requester_value(run: &Run) -> Value {
+    let started = &run.started;
+    let mut told = Map::new();
+    told.insert("workflow", run.graph.workflow.name.clone().into());
+    told.insert("by", started.by.clone().into());
+    let labels = [
+        ("session_id", &started.session),
+        ("owner", &started.owner),
+        ("intent", &started.intent),
+    ];
+    for (key, label) in labels {
+        if let Some(label) = label {
+            told.insert(key, label.clone().into());
+        }
+    }
+    if let Some(parent) = &started.parent {
+        told.insert("parent_run_id", parent.run.as_str().into());
+    }
+    told.into()
+}
+
+/// The calls of the run so far; the latest with their status.
+pub(super) fn calls_value(run: &Run, entries: &[Entry]) -> Value {
+    let mut calls: Vec<PastCall<'_>> = Vec::new();
+    let mut places: HashMap<StepNo, usize> = HashMap::new();
+    for entry in entries {
+        match &entry.event {
+            Event::StepStarted {
+                step,
+                node,
+                arguments,
+                ..
+            } if !places.contains_key(step) => {
+                if let Action::Call { tool, .. } = &run.graph.node(*node).action {
+                    places.insert(*step, calls.len());
+                    calls.push(PastCall {
+                        node: run.graph.node(*node).id.as_str(),
+                        tool: tool.to_string(),
+                        arguments,
+                        status: "open",
+                    });
+                }
+            }
+            Event::StepFinished { step, .. } => set_status(&mut calls, &places, *step, "succeeded"),
+            Event::StepFailed { step, .. } => set_status(&mut calls, &places, *step, "failed"),
+            _ => {}
+        }
+    }
+    let before = calls.len().saturating_sub(CALLS_SHOWN_MAX);
+    let latest = calls[before..].iter().map(PastCall::value);
+    let mut told = Map::new();
+    told.insert("steps", run.step_count.into());
+    told.insert("calls", calls.len().into());
+    told.insert("latest", Value::array(latest));
+    told.into()
+}
+
+/// A past call.
+struct PastCall<'e> {
+    node: &'e str,
+    tool: String,
+    arguments: &'e Value,
+    status: &'static str,
+}
+
+impl PastCall<'_> {
+    fn value(&self) -> Value {
+        let arguments = match self.arguments {
+            Value::Null => String::new(),
+            other => other.to_json(),
+        };
+        let mut shown: String = arguments.chars().take(ARGUMENTS_CHARS_MAX).collect();
+        if shown.len() < arguments.len() {
+            shown.push('…');
+        }
+        Value::object([
+            ("node", self.node.into()),
+            ("tool", self.tool.as_str().into()),
+            ("arguments", shown.into()),
+            ("status", self.status.into()),
+        ])
+    }
+}
+
+fn set_status(
+    calls: &mut [PastCall<'_>],
+    places: &HashMap<StepNo, usize>,
+    step: StepNo,
+    how: &'static str,
+) {
+    if let Some(call) = places.get(&step).and_then(|at| calls.get_mut(*at)) {
+        call.status = how;
+    }
+}

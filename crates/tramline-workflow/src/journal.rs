@@ -1,0 +1,214 @@
+//! The journal: the ordered events of a run, and the only source of truth about it.
+//!
+//! A run's state is a fold over these events ([`Run::apply`](crate::run::Run::apply)). A step that
+//! only computes is recorded once, when it finishes. A step that makes a call is recorded before
+//! the call is sent, so that after a crash the journal shows which calls may have been sent.
+
+use crate::authority::AnswerChannel;
+use crate::failure::Failure;
+use crate::graph::Patch;
+use crate::ids::{NodeIx, Seq, StepNo};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use tramline_expr::{Str, Value};
+
+mod budget;
+mod codec;
+mod content_digest;
+mod pause;
+mod proposed_call;
+mod sop_event;
+mod started;
+
+pub use budget::{Budget, BudgetPart};
+pub use codec::{
+    DecodeError, EVENT_BYTES_MAX, EventTooLarge, FirstEvent, decode, decode_first_event, encode,
+    encode_with_digests, skip_lines,
+};
+pub use content_digest::{ContentDigest, DocumentRef, InvalidDigest, StoredDocument};
+pub use pause::{Answer, EXPIRY, Outcome, Pause};
+pub use proposed_call::{Annotations, ProposedBatch, ProposedCall, SettingVersions};
+pub use sop_event::operands_value;
+pub use sop_event::{
+    CallingStep, CarriedCall, CarriedState, CheckedRule, GuardEvaluation, MoveKind, RefusedRequest,
+    RequestKind, SessionNote, SopMove, SopPosition, SopStarted, ToolAnswered, ToolCalled,
+};
+pub use started::{
+    AgentRun, BreakpointSet, FanOutItem, ForkOrigin, NodeBreakpoint, ParentStep, RunStarted,
+    SchedulePolicy,
+};
+
+/// An event with its position and time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The position, counted from 1 without gaps.
+    pub seq: Seq,
+    /// When it happened, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// An event that cannot follow the events before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidEvent {
+    /// The position of the event.
+    pub seq: Seq,
+    /// Why it is invalid.
+    pub message: String,
+}
+
+impl fmt::Display for InvalidEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "event {} cannot follow the journal before it: {}",
+            self.seq, self.message
+        )
+    }
+}
+
+impl std::error::Error for InvalidEvent {}
+
+/// What can happen in a run. Closed: a new event must break the build where it matters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    /// The run started. Always the first event, and only the first.
+    Started(Box<RunStarted>),
+    /// A process took over the run; calls open at this point are in doubt.
+    Resumed {
+        /// The process that took over.
+        by: Str,
+    },
+    /// A call is about to be sent.
+    StepStarted {
+        /// The step number.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+        /// The attempt, from 1.
+        attempt: u32,
+        /// The arguments of the call.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        arguments: Value,
+        /// Whether the call may be repeated when it is unknown whether it happened.
+        repeatable: bool,
+        /// The item it is made for, if the call fans out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<FanOutItem>,
+    },
+    /// A step fans out: its call is made once for each item.
+    #[serde(rename = "Spread")]
+    FannedOut {
+        /// The step number.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+        /// The items, an array.
+        items: Value,
+    },
+    /// Every item of a step is finished: its output is the list of their outputs.
+    #[serde(rename = "Gathered")]
+    FannedIn {
+        /// The step number.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+    },
+    /// A step waits for a point in time.
+    Waiting {
+        /// The step number.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+        /// When the wait ends, in milliseconds since 1970.
+        until_ms: i64,
+    },
+    /// An attempt failed, and a retry or a question to a person follows.
+    AttemptFailed {
+        /// The step number.
+        step: StepNo,
+        /// Why it failed.
+        failure: Failure,
+        /// The backoff before the next attempt, in milliseconds.
+        wait_ms: u64,
+        /// Whether the call may have happened, so that a person must decide before it is repeated.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_doubt: bool,
+    },
+    /// A step succeeded.
+    StepFinished {
+        /// The step number.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+        /// The label it picked, if not the default one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<Str>,
+        /// The output.
+        output: Value,
+    },
+    /// A step failed after its last attempt.
+    StepFailed {
+        /// The step number.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+        /// Why it failed.
+        failure: Failure,
+    },
+    /// The run paused and waits for an answer.
+    Paused {
+        /// Why it paused.
+        pause: Pause,
+    },
+    /// A pause was answered.
+    Answered {
+        /// The position of the pause in the journal.
+        pause: Seq,
+        /// The answer.
+        answer: Answer,
+        /// Who answered.
+        by: Str,
+        /// The reason given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        /// The channel of the answer; journals written by earlier versions do not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        via: Option<AnswerChannel>,
+    },
+    /// The breakpoints were replaced.
+    #[serde(rename = "Watched")]
+    BreakpointsSet {
+        /// The new breakpoints.
+        watch: BreakpointSet,
+        /// Who set them.
+        by: Str,
+    },
+    /// The graph was extended.
+    #[serde(rename = "Amended")]
+    GraphExtended {
+        /// The nodes and edges added.
+        patch: Patch,
+        /// Who extended it.
+        by: Str,
+    },
+    /// An SOP session started. Always the first event, and only the first.
+    #[serde(rename = "Guided")]
+    SopStarted(Box<SopStarted>),
+    /// An SOP session moved to a node.
+    Moved(Box<SopMove>),
+    /// An SOP session recorded slots or tasks.
+    Noted(Box<SessionNote>),
+    /// A call of an SOP session is about to be sent.
+    ToolCalled(Box<ToolCalled>),
+    /// A call of an SOP session finished.
+    ToolAnswered(Box<ToolAnswered>),
+    /// An SOP session refused a move or a call.
+    Refused(Box<RefusedRequest>),
+    /// The run ended. Always the last event.
+    Finished {
+        /// How it ended.
+        outcome: Outcome,
+    },
+}

@@ -1,0 +1,26 @@
+//! The model of a workflow: graph, journal, run, and the decision about what to do next.
+//!
+//! Everything here is pure: nothing reads a clock, a file or the network, and nothing is async. The
+//! crate must not know how a step is performed, only what follows once it has been.
+
+pub mod authority;
+pub mod cycles;
+pub mod explanation;
+pub mod failure;
+pub mod flaw;
+pub mod graph;
+pub mod ids;
+pub mod inspect;
+pub mod journal;
+pub mod layers;
+pub mod next;
+pub mod run;
+pub mod schema;
+pub mod scope;
+pub mod setting_references;
+pub mod sop;
+pub mod step;
+pub mod text;
+pub mod todo;
+pub mod trace_context;
+pub mod workflow;
