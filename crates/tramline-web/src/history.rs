@@ -3,6 +3,7 @@
 use crate::AppState;
 use crate::extract::{PathParams, QueryParams};
 use crate::response::{self, ApiError, to_json};
+use crate::summary;
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::header::CONTENT_TYPE;
@@ -95,6 +96,9 @@ pub(crate) async fn at(
     let mut told = serde_json::to_value(RunSnapshot::of(look.run(), past)).unwrap_or_default();
     told["status"] = json!(run_status(look.run()).as_str());
     told["questions"] = json!(response::questions(look.run()));
+    if let Some(rejection) = summary::rejection(look.run(), past) {
+        told["rejection"] = rejection;
+    }
     Ok(Json(told))
 }
 

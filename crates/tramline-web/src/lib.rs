@@ -27,6 +27,7 @@ mod response;
 mod runs;
 mod server_info;
 mod sop_session;
+mod summary;
 mod tools;
 
 use axum::Router;
@@ -67,6 +68,7 @@ struct AppState {
     engine: Engine,
     studio: Arc<Studio>,
     owners: Arc<owner_cache::OwnerCache>,
+    summaries: Arc<summary::SummaryCache>,
     /// Serializes document writes.
     document_lock: Arc<Mutex<()>>,
 }
@@ -90,6 +92,7 @@ pub fn api(engine: &Engine, studio: Studio) -> Router {
         engine: engine.clone(),
         studio: Arc::new(studio),
         owners: Arc::default(),
+        summaries: Arc::default(),
         document_lock: Arc::default(),
     };
     routes()
@@ -106,6 +109,7 @@ fn routes() -> Router<AppState> {
         .route("/api/openapi.json", get(server_info::openapi))
         .route("/api/tools", get(tools::list))
         .route("/api/tools/{name}/runs", post(tools::start))
+        .route("/api/tools/{name}/graph", get(tools::graph))
         .route("/api/registry", get(registry::list))
         .route("/api/registry/{name}", get(registry::one))
         .route("/api/documents", get(documents::list))

@@ -3,6 +3,7 @@
 use crate::AppState;
 use crate::extract::QueryParams;
 use crate::response::{self, ApiError};
+use crate::summary;
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde::Deserialize;
@@ -17,6 +18,9 @@ use tramline_workflow::ids::{RunId, Seq};
 const ROWS_MAX: usize = 200;
 /// How many rows are read to find those of one owner before the reply ends with a next page.
 const ROWS_READ_MAX: usize = 2_000;
+/// The maximum number of journal bytes that one reply reads for summaries: what is left out is read
+/// by a later request.
+const SUMMARY_BYTES_MAX: u64 = 8 << 20;
 
 /// The requested filter.
 #[derive(Debug, Default, Deserialize)]
@@ -26,23 +30,34 @@ pub(crate) struct RunsQuery {
     session_id: Option<String>,
     after: Option<String>,
     most: Option<usize>,
-    /// A part of the id, of the workflow's name or of the session's label.
+    /// A part of the id, of the workflow's name, of the session's label, or of the start of the
+    /// input, the result or the error.
     text: Option<String>,
+    /// Of the rows with the status `running`, only those with or without a live process.
+    driven: Option<bool>,
     since_ms: Option<i64>,
     until_ms: Option<i64>,
 }
 
 impl RunsQuery {
-    /// Whether a row matches the conditions that the store does not check.
+    /// Whether a row matches the conditions that the store does not check, except for the text.
     fn matches(&self, row: &RunRow) -> bool {
-        let text = self.text.as_deref().unwrap_or_default().to_lowercase();
-        let has = |part: &str| part.to_lowercase().contains(&text);
         let head = &row.index_row;
-        let named = has(row.run.as_str()) || has(&head.workflow);
-        let named = named || head.session.as_deref().is_some_and(has);
         let since = self.since_ms.is_none_or(|since| head.started_ms >= since);
         let until = self.until_ms.is_none_or(|until| head.started_ms <= until);
-        named && since && until
+        let is_running = head.status == RunStatus::Running;
+        let driven = self
+            .driven
+            .is_none_or(|want| !is_running || row.driven == want);
+        since && until && driven
+    }
+
+    /// Whether the text is part of the row itself.
+    fn names(&self, row: &RunRow, text: &str) -> bool {
+        let has = |part: &str| part.to_lowercase().contains(text);
+        let head = &row.index_row;
+        let named = has(row.run.as_str()) || has(&head.workflow);
+        named || head.session.as_deref().is_some_and(has)
     }
 
     fn filter(&self) -> Result<RunFilter, ApiError> {
@@ -72,7 +87,9 @@ pub(crate) async fn list(
 ) -> Result<Json<Told>, ApiError> {
     let mut filter = wanted.filter()?;
     let most = filter.limit;
+    let text = wanted.text.as_deref().unwrap_or_default().to_lowercase();
     let (mut rows, mut looked) = (Vec::new(), 0);
+    let mut bytes_left = SUMMARY_BYTES_MAX;
     loop {
         let page = desk.engine.runs(filter.clone()).await?;
         looked += page.rows.len();
@@ -81,9 +98,22 @@ pub(crate) async fn list(
                 && let Ok(begun) = desk.owners.started(&desk.engine, &row.run).await
                 && begun.owner == owner
             {
-                let mut told = response::run_row(row);
-                told["kind"] = json!(response::run_kind(&begun));
-                rows.push(told);
+                let summary = match begun.is_sop_session {
+                    true => None,
+                    false => {
+                        let read = desk.summaries.get(&desk.engine, row, &mut bytes_left);
+                        read.await.ok().flatten()
+                    }
+                };
+                let told_in_text = || summary.as_ref().is_some_and(|it| it.contains(&text));
+                if wanted.names(row, &text) || told_in_text() {
+                    let mut told = response::run_row(row);
+                    told["kind"] = json!(response::run_kind(&begun));
+                    if let Some(summary) = summary {
+                        summary.add_to(&mut told);
+                    }
+                    rows.push(told);
+                }
             }
             filter.after = Some(row.run.clone());
             if rows.len() == most {
@@ -107,14 +137,18 @@ pub(crate) async fn one(
         .await?
         .is_sop_session
     {
-        let told = desk
+        let mut told = desk
             .engine
             .read_sop_session(&run, response::sop_status)
             .await?;
+        told["driven"] = json!(true);
         return Ok(Json(told));
     }
     let loaded = response::load(&desk.engine, &owner, &run).await?;
     let mut told = response::run_details(&loaded);
+    summary::add_details(&loaded, &mut told);
+    let row = desk.engine.store().row(&run).await?;
+    told["driven"] = json!(row.is_some_and(|row| row.driven));
     let questions = desk.engine.pause_details(&loaded).await;
     told["questions"] = questions.iter().map(response::to_json).collect();
     Ok(Json(told))

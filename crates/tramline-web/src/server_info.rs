@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use serde_json::{Value as Told, json};
+use tramline_engine::seams::RunStatus;
 
 pub(crate) async fn about(State(desk): State<AppState>) -> Json<Told> {
     let documents = !desk.studio.documents.is_empty();
@@ -14,6 +15,7 @@ pub(crate) async fn about(State(desk): State<AppState>) -> Json<Told> {
         "documents": documents,
         "writable": documents,
         "toolsets": desk.studio.toolsets,
+        "statuses": RunStatus::ALL.map(RunStatus::as_str),
     }))
 }
 

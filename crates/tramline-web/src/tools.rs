@@ -13,6 +13,7 @@ use std::pin::pin;
 use tramline_engine::seams::Callable;
 use tramline_engine::{Engine, RunHandle, RunOwner, RunStart};
 use tramline_syntax::relative_path;
+use tramline_views::diagram::DiagramJson;
 use tramline_workflow::journal::{BreakpointSet, NodeBreakpoint};
 use tramline_workflow::text::nearest;
 
@@ -126,6 +127,19 @@ pub(crate) async fn start(
     let run = handle.run.clone();
     wait_until_stored(&desk.engine, handle).await?;
     Ok((StatusCode::CREATED, Json(json!({"run_id": run}))))
+}
+
+/// The graph of a workflow.
+pub(crate) async fn graph(
+    State(desk): State<AppState>,
+    Path(name): Path<String>,
+) -> Result<Json<Told>, ApiError> {
+    desk.engine.library().refresh().await?;
+    let Some(callable) = desk.engine.workflows().find(&name) else {
+        return Err(unknown_workflow(&desk, &name));
+    };
+    let drawing = DiagramJson::of(&callable.graph);
+    Ok(Json(serde_json::to_value(drawing).unwrap_or_default()))
 }
 
 /// Waits until a run's start is in the store, so that the next request finds it.

@@ -10,6 +10,7 @@ mod history;
 mod imports;
 mod registry;
 mod studio;
+mod summary;
 mod support;
 
 use axum::http::StatusCode;
