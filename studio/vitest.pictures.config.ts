@@ -1,6 +1,6 @@
-// Takes the screenshots of the documentation.
+// Takes the screenshots of the documentation, and pictures of every page.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { include: ["tests/browser/pictures.ts"], environment: "node", fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 },
+  test: { include: ["tests/browser/pictures.ts", "tests/browser/walk.ts"], environment: "node", fileParallelism: false, testTimeout: 300_000, hookTimeout: 120_000 },
 });

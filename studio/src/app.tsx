@@ -2,6 +2,7 @@
 import { lazy, Suspense } from "react";
 import { ComparePage } from "./pages/compare";
 import { DocumentsPage } from "./pages/documents";
+import { HomePage } from "./pages/home";
 import { InboxPage } from "./pages/inbox";
 import { RunPage } from "./pages/run";
 import { RunsPage } from "./pages/runs";
@@ -10,6 +11,8 @@ import { ToolPage } from "./pages/tool";
 import { RouterProvider, useRouter } from "./router";
 import { Announcer } from "./shell/announce";
 import { Shell } from "./shell/shell";
+import { Skeleton } from "./ui/empty";
+import { Toasts } from "./ui/toast";
 
 const DocumentPage = lazy(() => import("./pages/document"));
 const Playground = lazy(() => import("./pages/playground"));
@@ -18,11 +21,13 @@ export function App() {
   return (
     <RouterProvider>
       <Announcer>
+        <Toasts>
         <Shell>
-          <Suspense fallback={<p className="quiet">Loading…</p>}>
+          <Suspense fallback={<div className="page"><Skeleton rows={6} /></div>}>
             <Page />
           </Suspense>
         </Shell>
+        </Toasts>
       </Announcer>
     </RouterProvider>
   );
@@ -31,6 +36,8 @@ export function App() {
 function Page() {
   const { route } = useRouter();
   switch (route.page) {
+    case "home":
+      return <HomePage />;
     case "tools":
       return <ToolsPage />;
     case "tool":
@@ -51,10 +58,10 @@ function Page() {
       return <Playground />;
     case "lost":
       return (
-        <section>
+        <section className="page">
           <h1>Page not found</h1>
           <p>
-            There is no page at <code>{route.path}</code>. Use the navigation above.
+            There is no page at <code>{route.path}</code>. Use the navigation, or press Ctrl+K to search.
           </p>
         </section>
       );

@@ -4,6 +4,7 @@ import { createContext, useContext, useEffect, useMemo, useState, type AnchorHTM
 export const BASE = "/studio";
 
 export type Route =
+  | { page: "home" }
   | { page: "tools" }
   | { page: "tool"; name: string }
   | { page: "runs" }
@@ -22,7 +23,7 @@ export function parse(path: string): Route {
   const [first, second, third, fourth] = parts;
   switch (first) {
     case undefined:
-      return { page: "tools" };
+      return { page: "home" };
     case "tools":
       return second ? { page: "tool", name: second } : { page: "tools" };
     case "runs":

@@ -29,7 +29,8 @@ test("a node is found by a part of its name", () => {
 });
 
 test("URLs and pages map to each other", () => {
-  expect(parse("/studio")).toEqual({ page: "tools" });
+  expect(parse("/studio")).toEqual({ page: "home" });
+  expect(parse("/studio/tools")).toEqual({ page: "tools" });
   expect(parse(to("runs", "run_1", "steps", 7))).toEqual({ page: "run", run: "run_1", step: 7 });
   expect(parse(to("tools", "a/b c"))).toEqual({ page: "tool", name: "a/b c" });
   expect(parse("/studio/runs/run_1/other")).toEqual({ page: "lost", path: "/studio/runs/run_1/other" });

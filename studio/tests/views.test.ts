@@ -34,7 +34,7 @@ test("a session has numbered moves, the current node and what was rejected", () 
   };
   const { taken, marks, remarks } = sessionOverlay(walk);
   expect([...taken]).toEqual(["a>b", "b>a"]);
-  expect(marks).toEqual({ a: "refused", b: "here", c: "refused" });
+  expect(marks).toEqual({ a: "passed", b: "here", c: "refused" });
   expect(remarks).toEqual({ a: "visit 1, 3 · refused", b: "here · visit 2, 4", c: "refused" });
   expect(sessionOverlay({ ...walk, here: null, path: [], refused: [] })).toMatchObject({ marks: {}, remarks: {} });
 });

@@ -1,5 +1,6 @@
 // One function per API request. A failed request throws a `ApiError` with the API's message.
 import type * as T from "./types";
+import { reach } from "./connection";
 import { rejectToken, token } from "./token";
 
 /** An error reply of the API. */
@@ -37,7 +38,7 @@ async function request<R>(method: string, path: string, body?: unknown, signal?:
     init.headers = { ...headers(used), "content-type": "application/json" };
     init.body = typeof body === "string" ? body : JSON.stringify(body);
   }
-  const reply = await fetch(path, init);
+  const reply = await reach(path, init);
   if (!reply.ok) await throwApiError(reply, used);
   return (await reply.json()) as R;
 }
@@ -45,7 +46,7 @@ async function request<R>(method: string, path: string, body?: unknown, signal?:
 /** The raw reply, for downloads. */
 async function text(path: string): Promise<string> {
   const used = token();
-  const reply = await fetch(path, { headers: headers(used) });
+  const reply = await reach(path, { headers: headers(used) });
   if (!reply.ok) await throwApiError(reply, used);
   return reply.text();
 }
@@ -60,6 +61,7 @@ const run = (id: string) => `/api/runs/${encodePart(id)}`;
 export const api = {
   about: () => request<T.About>("GET", "/api/about"),
   tools: () => request<{ tools: T.Tool[] }>("GET", "/api/tools"),
+  toolGraph: (tool: string) => request<T.Graph>("GET", `/api/tools/${encodePart(tool)}/graph`),
   start: (tool: string, given: { input: T.Json; breakpoints?: T.Breakpoint[]; pause_at_start?: boolean; session_id?: string }) =>
     request<{ run_id: string }>("POST", `/api/tools/${encodePart(tool)}/runs`, given),
 
@@ -89,7 +91,7 @@ export const api = {
   continueRun: (id: string) => request<T.Json>("POST", `${run(id)}/continue`, {}),
   stepRun: (id: string) => request<T.Json>("POST", `${run(id)}/step`, {}),
   setBreakpoints: (id: string, breakpoints: T.Breakpoint[]) => request<T.Json>("PUT", `${run(id)}/breakpoints`, { breakpoints }),
-  fork: (id: string, given: { step: number; output?: T.Json; input?: T.Json }) => request<{ run_id: string }>("POST", `${run(id)}/fork`, given),
+  fork: (id: string, given: { step: number; output?: T.Json } | { input: T.Json }) => request<{ run_id: string }>("POST", `${run(id)}/fork`, given),
   compare: (left: string, right: string) => request<T.Comparison>("GET", "/api/compare" + query({ left, right })),
   sopSession: (id: string) => request<T.SopSession>("GET", `${run(id)}/walk`),
   amendments: (id: string) => request<T.Amendments>("GET", `${run(id)}/amendments`),

@@ -1,5 +1,6 @@
 // Follows a run's events. `EventSource` cannot send a token, so the stream is parsed by hand.
 import { headers, throwApiError } from "./client";
+import { reach } from "./connection";
 import { token } from "./token";
 import type { RunEvent } from "./types";
 
@@ -63,7 +64,7 @@ async function loop(run: string, after: number, to: Follower, signal: AbortSigna
 async function* read(run: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent> {
   const path = `/api/runs/${encodeURIComponent(run)}/events?after=${after}`;
   const used = token();
-  const reply = await fetch(path, { headers: { ...headers(used), accept: "text/event-stream" }, signal });
+  const reply = await reach(path, { headers: { ...headers(used), accept: "text/event-stream" }, signal });
   if (!reply.ok || !reply.body) await throwApiError(reply, used);
   const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

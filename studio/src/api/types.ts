@@ -3,7 +3,7 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type Schema = { [key: string]: Json };
 
-export type About = { version: string; documents: boolean; writable: boolean; toolsets: string[] };
+export type About = { version: string; documents: boolean; writable: boolean; toolsets: string[]; /** Every status that a run can have. */ statuses: RunStatus[] };
 
 export type Tool = {
   name: string;
@@ -93,8 +93,20 @@ export type RunRow = {
   updated_ms: number;
   events: number;
   bytes: number;
+  /** Whether a live process drives it: a run that is `running` without one was interrupted. */
   driven: boolean;
+  kind?: "graph" | "guided";
+  /** The number of steps that failed without being handled; absent if the journal is too large to look. */
+  failures?: number;
+  input_preview?: string;
+  outcome_preview?: string;
+  /** When it started by itself: a fork when it was forked. */
+  own_started_ms?: number;
 };
+
+export type FailedStep = { step: number; node?: string | null; item?: number | null; code: string; message: string };
+/** Who rejected a run, where and why. */
+export type Rejection = { node?: string | null; by?: string; via?: string | null; why?: string | null; at_ms?: number };
 
 export type Question = {
   checkpoint_id: string;
@@ -149,9 +161,14 @@ export type Run = {
   kind?: "graph" | "guided";
   breakpoints?: Breakpoint[];
   budget?: Json;
+  driven?: boolean;
+  failures?: { count: number; steps: FailedStep[] };
+  rejection?: Rejection;
+  own_started_ms?: number;
 };
 
-export type NodeStatus = "idle" | "running" | "succeeded" | "failed" | "skipped" | "waiting" | "retrying";
+/** The statuses of the API, and those that the page derives: rejected, stopped (with its run), asking (a person). */
+export type NodeStatus = "idle" | "running" | "succeeded" | "failed" | "skipped" | "waiting" | "retrying" | "rejected" | "stopped" | "asking";
 
 export type RunSnapshot = {
   seq: number;
@@ -162,6 +179,7 @@ export type RunSnapshot = {
   taken: [string, string][];
   questions: Question[];
   scope_keys: string[];
+  rejection?: Rejection;
 };
 
 /** An event of a run. `status` is that of the node, or of the run if the event is about the run. */

@@ -60,6 +60,7 @@ export function makeEditor({ parent, text, format, writable, heard, more }: Edit
       editorTheme,
       more,
       listener,
+      EditorView.lineWrapping,
       EditorState.tabSize.of(2),
       EditorState.readOnly.of(!writable),
       EditorView.contentAttributes.of({ "aria-label": "Text of the document", spellcheck: "false", tabindex: "0" }),

@@ -1,20 +1,21 @@
 // The list of all flaws of a text; each links to its line.
 import type { Flaw } from "../api/types";
 import { count } from "../shell/format";
+import { Icon } from "../ui/icon";
 
 export function FlawList({ flaws, fresh, onGo }: { flaws: Flaw[]; fresh: boolean; onGo: (flaw: Flaw) => void }) {
   const errors = flaws.filter((flaw) => flaw.severity === "error").length;
-  const words = flaws.length === 0 ? "No flaws." : `${count(errors, "error")}, ${count(flaws.length - errors, "warning")}.`;
+  const words = flaws.length === 0 ? "No problems." : `${count(errors, "error")}, ${count(flaws.length - errors, "warning")}.`;
   return (
-    <section className="flaw-list" aria-label="Flaws" data-fresh={fresh}>
+    <section className="flaw-list" aria-label="Problems" data-fresh={fresh}>
       <p role="status">{fresh ? words : "Checking…"}</p>
       <ul>
         {flaws.map((flaw, at) => (
           <li key={at} data-severity={flaw.severity}>
             <button type="button" onClick={() => onGo(flaw)}>
-              <span className="sign" aria-hidden="true">
-                {flaw.severity === "error" ? "✕" : "⚠"}
-              </span>{" "}
+              <span className="sign">
+                <Icon name={flaw.severity === "error" ? "failed" : "warning"} size={14} />
+              </span>
               {flaw.line > 0 && <span className="quiet">line {flaw.line}</span>} {flaw.node && <code>{flaw.node}</code>} {flaw.message}
               {flaw.suggestion && <span className="quiet"> ({flaw.suggestion})</span>} <code className="quiet">{flaw.code}</code>
             </button>

@@ -4,6 +4,8 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { DocumentText, Flaw, Graph, Schema } from "../api/types";
 import { ErrorMessage, useLoad } from "../shell/load";
+import { Empty, Skeleton } from "../ui/empty";
+import { Split } from "../ui/split";
 import { EditorBar } from "./editor-bar";
 import { moveCursor, linesOf, selectLines, showLines } from "./code-editor";
 import type { Source } from "./completion-source";
@@ -15,7 +17,8 @@ import { GraphPane } from "./graph-pane";
 import { nodeExtents } from "./node-positions";
 import { useChecked } from "./use-checked";
 import { useEditor, type Editor } from "./use-editor";
-import { useSave } from "./use-save";
+import { useSave, type Saving } from "./use-save";
+import { Ago } from "../ui/time";
 
 export function EditorPage({ document, onReload }: { document: DocumentText; onReload: () => void }) {
   const source = useRef<Source>({ format: document.format, known: { nodes: [], tools: [], workflows: [] } });
@@ -47,23 +50,84 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
       <EditorBar document={document} saving={saving} names={names} workflow={workflow} onWorkflow={setNamed} onUndo={() => view && undo(view)} onRedo={() => view && redo(view)} />
       {saving.wrong && <ErrorMessage wrong={saving.wrong} />}
       {saving.theirs && view && (
-        <Conflict theirs={saving.theirs} mine={view.state.sliceDoc()} onReload={() => (saving.settle(), onReload())} onOverwrite={saving.overwrite} onLater={saving.settle} />
+        <Conflict
+          base={saving.base}
+          theirs={saving.theirs}
+          mine={view.state.sliceDoc()}
+          onReload={() => {
+            saving.discard();
+            saving.settle();
+            onReload();
+          }}
+          onMerged={saving.saveMerged}
+          onLater={saving.settle}
+        />
       )}
-      <div className="split editing">
-        <div className="text-side">
-          <div className="code" ref={editor.frame} data-testid="code" />
-          <FlawList flaws={flaws} fresh={judged.fresh} onGo={onGo} />
-        </div>
-        <div className="graph-side">
-          {judged.wrong && <ErrorMessage wrong={judged.wrong} />}
-          {graph ? (
-            <GraphPane document={document} view={view} graph={graph} flaws={flaws} schema={schema} selected={selected} onSelect={onSelect} />
-          ) : (
-            <p className="quiet">{judged.checked ? "The graph appears once the text is valid." : "Checking…"}</p>
-          )}
-        </div>
+      {!saving.theirs && <EditNotice saving={saving} onReload={onReload} />}
+      <div className="editing card">
+        <Split
+          name="editor"
+          side="right"
+          label="Width of the graph"
+          size={Math.round(innerWidth * 0.46)}
+          min={320}
+          max={Math.max(480, innerWidth - 520)}
+          first={
+            <div className="text-side">
+              <div className="code" ref={editor.frame} data-testid="code" />
+              <FlawList flaws={flaws} fresh={judged.fresh} onGo={onGo} />
+            </div>
+          }
+          second={
+            <div className="graph-side">
+              {judged.wrong && <ErrorMessage wrong={judged.wrong} />}
+              {graph ? (
+                <GraphPane document={document} view={view} graph={graph} flaws={flaws} schema={schema} selected={selected} onSelect={onSelect} />
+              ) : judged.checked ? (
+                <Empty icon="workflow" title="The graph appears once the text is valid." />
+              ) : (
+                <Skeleton rows={5} />
+              )}
+            </div>
+          }
+        />
       </div>
     </section>
+  );
+}
+
+/** What happened to the text outside of this page: restored edits, and a file that changed on disk. */
+function EditNotice({ saving, onReload }: { saving: Saving; onReload: () => void }) {
+  const discard = () => {
+    saving.discard();
+    onReload();
+  };
+  if (saving.changed) {
+    return (
+      <div className="notice" role="status">
+        <p>The file has changed on disk since you opened it.{saving.dirty && " Your edits are kept."}</p>
+        {saving.dirty ? (
+          <button type="button" onClick={saving.merge}>
+            Merge…
+          </button>
+        ) : (
+          <button type="button" onClick={onReload}>
+            Show the file
+          </button>
+        )}
+      </div>
+    );
+  }
+  if (!saving.restored) return null;
+  return (
+    <div className="notice" role="status">
+      <p>
+        Your unsaved edits (<Ago ms={saving.restored.at_ms} />) were restored.
+      </p>
+      <button type="button" onClick={discard}>
+        Discard them
+      </button>
+    </div>
   );
 }
 

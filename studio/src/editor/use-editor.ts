@@ -5,6 +5,7 @@ import type { DocumentText } from "../api/types";
 import { makeEditor } from "./code-editor";
 import { completion, type Source } from "./completion-source";
 import { nodePositions } from "./node-positions";
+import { draftToRestore } from "./use-save";
 
 export type Editor = {
   frame: RefObject<HTMLDivElement | null>;
@@ -26,7 +27,9 @@ export function useEditor(document: DocumentText, source: () => Source, onSave: 
     if (!frame.current) return;
     const heard = { onText: () => setTurn((now) => now + 1), onLine: setLine, onSave: () => latest.current.onSave() };
     const more = [nodePositions, completion(() => latest.current.source())];
-    const { text, format, writable } = document;
+    const { format, writable } = document;
+    // Unsaved edits are continued.
+    const text = draftToRestore(document)?.text ?? document.text;
     const made = makeEditor({ parent: frame.current, text, format, writable, heard, more });
     setView(made);
     setTurn((now) => now + 1);

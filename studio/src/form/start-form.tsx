@@ -4,16 +4,17 @@ import { api } from "../api/client";
 import type { Json, Tool } from "../api/types";
 import { to, useRouter } from "../router";
 import { moment } from "../shell/format";
+import { Icon } from "../ui/icon";
 import { invalidJsonField, SchemaForm } from "./schema-form";
 import { defaultOptions, RunOptions } from "./run-options";
 import { clearInputs, storeInput, storedInputs, type StoredInput } from "./input-history";
 import { parseErrors, errorsWithoutField, type ServerErrors } from "./server-errors";
 import { initialValue } from "./value";
 
-export function StartForm({ tool }: { tool: Tool }) {
+export function StartForm({ tool, input: given }: { tool: Tool; /** An input to start from, instead of the defaults. */ input?: Json }) {
   const { go } = useRouter();
   const schema = tool.input_schema;
-  const [input, setInput] = useState<Json | undefined>(() => initialValue(schema, schema) ?? {});
+  const [input, setInput] = useState<Json | undefined>(() => given ?? initialValue(schema, schema) ?? {});
   const [turn, setTurn] = useState(0);
   const [kept, setKept] = useState(() => storedInputs(tool.name));
   const [options, setOptions] = useState(defaultOptions);
@@ -66,7 +67,18 @@ export function StartForm({ tool }: { tool: Tool }) {
           }}
         />
       )}
-      <SchemaForm key={turn} schema={schema} value={input} onChange={setInput} said={said} name="Input" />
+      <SchemaForm
+        key={turn}
+        schema={schema}
+        value={input}
+        onChange={(value) => {
+          setInput(value);
+          // What the server said was about the value before.
+          setSaid(undefined);
+        }}
+        said={said}
+        name="Input"
+      />
       <RunOptions tool={tool} value={options} onChange={setOptions} />
       {rest.length > 0 && (
         <div className="trouble" role="alert">
@@ -77,7 +89,7 @@ export function StartForm({ tool }: { tool: Tool }) {
       )}
       {said && rest.length === 0 && <p className="wrong">The server rejected the input: see the fields above.</p>}
       <button type="submit" className="go" disabled={busy}>
-        Run
+        <Icon name="play" /> Run
       </button>
     </form>
   );

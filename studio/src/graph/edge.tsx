@@ -30,7 +30,7 @@ export const EdgeView = memo(function ShownEdgeView({ id, data, markerEnd }: Edg
             data-taken={taken || undefined}
             style={{ transform: `translate(-50%, -50%) translate(${label.x}px, ${label.y}px)` }}
           >
-            {edge.label}
+            {edge.kind === "error" && edge.label === "error" ? "on error" : edge.label}
           </span>
         </EdgeLabelRenderer>
       )}

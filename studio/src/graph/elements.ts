@@ -13,7 +13,7 @@ function same<T extends object>(a: T, b: T): boolean {
 
 /** The nodes and edges to draw, and the one node in the tab order. */
 export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes: FlowNode[]; edges: FlowEdge[]; tab?: string } {
-  const { graph, laid, selected, states, taken, breakpoints, flaws, marks, remarks, onBreak, onConnect } = props;
+  const { graph, laid, selected, states, times, taken, breakpoints, flaws, marks, remarks, onBreak, onConnect } = props;
   const before = useRef(new Map<string, FlowNode>());
   const ways = useRef(new Map<string, FlowEdge>());
   const tab = selected && laid.boxes[selected] ? selected : graph.nodes[0]?.id;
@@ -27,6 +27,7 @@ export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes:
         node,
         status: states?.[node.id]?.status,
         visits: states?.[node.id]?.visits,
+        time: times?.[node.id],
         live: states !== undefined,
         chosen: node.id === selected,
         tab: node.id === tab,
@@ -46,7 +47,7 @@ export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes:
     }
     before.current = now;
     return [...now.values()];
-  }, [graph, laid, selected, tab, states, breakpoints, flaws, marks, remarks, onBreak, onConnect]);
+  }, [graph, laid, selected, tab, states, times, breakpoints, flaws, marks, remarks, onBreak, onConnect]);
 
   const edges = useMemo(() => {
     const now = new Map<string, FlowEdge>();

@@ -7,20 +7,24 @@ import type { Graph, GraphNode } from "../api/types";
 import type { Band, Box, GraphLayout, Point } from "./layout-types";
 
 const LETTER = 7.4;
-const NODE_WIDTH_MIN = 144;
-const NODE_WIDTH_MAX = 264;
+const NODE_WIDTH_MIN = 184;
+const NODE_WIDTH_MAX = 288;
+/** The space for the status and the badges. */
+const STATE_WIDTH = 62;
+const BADGE_WIDTH = 18;
 /** Slanted and round ends reduce the space for text. */
 const SLANTED = new Set(["choose", "decision", "hub", "entry", "exit", "terminal", "compute"]);
 const SLANT = 24;
-const NODE_HEIGHT = 62;
+const NODE_HEIGHT = 60;
 const MARGIN = 32;
 /** With more nodes, reducing crossings takes too long. */
 const ORDERED_MAX = 200;
 
 /** The size of a node, computed from its text without measuring. */
 export function nodeSize(node: GraphNode): { width: number; height: number } {
-  const letters = Math.max(node.label.length, (node.detail ?? node.tool ?? "").length * 0.86);
-  const width = Math.round(Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, letters * LETTER + 64 + (SLANTED.has(node.kind) ? SLANT : 0))));
+  const label = node.label.length * LETTER + STATE_WIDTH;
+  const detail = (node.tool ?? node.detail ?? "").length * LETTER * 0.86 + node.notes.length * BADGE_WIDTH;
+  const width = Math.round(Math.min(NODE_WIDTH_MAX, Math.max(NODE_WIDTH_MIN, Math.max(label, detail) + 66 + (SLANTED.has(node.kind) ? SLANT : 0))));
   return { width, height: NODE_HEIGHT };
 }
 
@@ -52,7 +56,7 @@ export function layout(graph: Graph): GraphLayout {
   drawn.setGraph({
     rankdir: graph.direction,
     nodesep: 36,
-    ranksep: 34,
+    ranksep: 40,
     edgesep: 18,
     marginx: MARGIN,
     marginy: MARGIN,
@@ -78,10 +82,25 @@ function readLayout(graph: Graph, drawn: graphlib.Graph): GraphLayout {
   for (const edge of drawn.edges()) {
     const { points, x, y } = drawn.edge(edge) as { points: Point[]; x?: number; y?: number };
     const middle = points[Math.floor(points.length / 2)] ?? { x: 0, y: 0 };
-    ways[edge.name ?? ""] = { points, label: { x: x ?? middle.x, y: y ?? middle.y } };
+    ways[edge.name ?? ""] = { points: attach(points, boxes[edge.v], boxes[edge.w], graph.direction === "TB"), label: { x: x ?? middle.x, y: y ?? middle.y } };
   }
   const { width = 0, height = 0 } = drawn.graph() as { width?: number; height?: number };
   return { boxes, ways, bands: bands(graph, boxes, width, height), width, height };
+}
+
+/** The share of a node's side that edges may end at: corners are round or slanted. */
+const ATTACH_SHARE = 0.7;
+
+/** Moves the ends of an edge away from the corners of its nodes. */
+function attach(points: Point[], from: Box | undefined, to: Box | undefined, upright: boolean): Point[] {
+  const inside = (point: Point, box: Box | undefined): Point => {
+    if (!box) return point;
+    const [middle, room] = upright ? [box.x + box.width / 2, (box.width * ATTACH_SHARE) / 2] : [box.y + box.height / 2, (box.height * ATTACH_SHARE) / 2];
+    const clamped = (at: number) => Math.min(middle + room, Math.max(middle - room, at));
+    return upright ? { ...point, x: clamped(point.x) } : { ...point, y: clamped(point.y) };
+  };
+  const last = points.length - 1;
+  return points.map((point, at) => (at === 0 ? inside(point, from) : at === last ? inside(point, to) : point));
 }
 
 /** One band per rank, across the whole diagram. */

@@ -1,16 +1,24 @@
-// Renders a node: its shape shows the kind, its sign and outline the status.
+// Renders a node: shape and colour of its icon show the kind, sign and outline the status, beside its time.
 import { Handle, Position, type NodeProps, type Node } from "@xyflow/react";
 import { memo } from "react";
 import type { GraphNode, NodeStatus } from "../api/types";
+import { clock, duration } from "../shell/format";
+import { Icon } from "../ui/icon";
+import { useNow } from "../ui/time";
+import { badgesOf } from "./badges";
 import { kindLook } from "./node-kinds";
 import { statusLook } from "./node-statuses";
 
-export type Mark = "added" | "removed" | "changed" | "here" | "refused";
+export type Mark = "added" | "removed" | "changed" | "here" | "refused" | "passed";
+
+/** The time of a node: since when it is busy, or how long it took. */
+export type NodeTime = { since_ms?: number; took_ms?: number; /** Of its items, how many are done and failed. */ items?: string };
 
 export type NodeData = {
   node: GraphNode;
   status?: NodeStatus;
   visits?: number;
+  time?: NodeTime;
   /** Whether a run is shown: without one there is no status. */
   live: boolean;
   chosen: boolean;
@@ -33,19 +41,29 @@ export type FlowNode = Node<NodeData, "shown">;
 /** Additional text for screen readers. */
 function screenReaderText({ node, status, live, breakpoint, flaws, mark }: NodeData): string {
   const parts = [kindLook(node.kind).word];
-  if (live && (!status || status === "idle")) parts.push(statusLook("idle").word);
+  if (live) parts.push(statusLook(status).word);
+  parts.push(...badgesOf(node).map((badge) => badge.words));
   if (breakpoint) parts.push("breakpoint");
-  if (flaws) parts.push(`${flaws} flaw${flaws === 1 ? "" : "s"}`);
+  if (flaws) parts.push(`${flaws} problem${flaws === 1 ? "" : "s"}`);
   if (mark) parts.push(mark);
   return `, ${parts.join(", ")}`;
 }
 
+/** The second line: what is expected of the reader comes before what the node is. */
+function detailOf({ node, status, live, remark, visits, time }: NodeData): string {
+  const state = statusLook(status);
+  const own = remark ?? node.tool ?? node.detail ?? kindLook(node.kind).word;
+  const said = live && state.said ? [state.word] : [];
+  const many = live && visits && visits > 1 ? [`×${visits}`] : [];
+  return [...said, ...(time?.items && live ? [time.items] : []), ...many, own].join(" · ");
+}
+
 export const NodeView = memo(function ShownNodeView({ data }: NodeProps<FlowNode>) {
-  const { node, status, visits, live, chosen, tab, breakpoint, breakable, flaws, mark, remark, upright, width, height } = data;
+  const { node, status, live, chosen, tab, breakpoint, breakable, flaws, mark, upright, width, height } = data;
   const kind = kindLook(node.kind);
   const state = statusLook(status);
   const outline = kind.outline(width, height);
-  const word = live && status && status !== "idle" ? state.word + (visits && visits > 1 ? ` ×${visits}` : "") : undefined;
+  const detail = detailOf(data);
   return (
     <div
       className="node"
@@ -57,7 +75,7 @@ export const NodeView = memo(function ShownNodeView({ data }: NodeProps<FlowNode
       role="button"
       aria-pressed={chosen}
       tabIndex={tab ? 0 : -1}
-      style={{ width, height }}
+      style={{ width, height, "--kind": `var(${kind.colour})` } as React.CSSProperties}
     >
       <svg className="outline" width={width} height={height} aria-hidden="true">
         <path className="body" d={outline} strokeDasharray={live ? state.dash : undefined} />
@@ -66,12 +84,24 @@ export const NodeView = memo(function ShownNodeView({ data }: NodeProps<FlowNode
           <path className="inner" d={kind.outline(width - 8, height - 8)} transform="translate(4 4)" />
         )}
       </svg>
-      <svg className="icon" viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
-        <path d={kind.icon} />
-      </svg>
-      <span className="words" title={[node.label, node.tool ?? node.detail].filter(Boolean).join("\n")}>
-        <span className="label">{node.label}</span>
-        <span className="detail">{word ? `${state.sign} ${word}` : (remark ?? node.tool ?? node.detail ?? kind.word)}</span>
+      <span className="tile">
+        <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+          <path d={kind.icon} />
+        </svg>
+      </span>
+      <span className="words" title={[node.label, node.tool ?? node.detail, ...badgesOf(node).map((badge) => badge.words)].filter(Boolean).join("\n")}>
+        <span className="node-line">
+          <span className="label">{node.label}</span>
+          {live && status && status !== "idle" && <NodeState data={data} />}
+        </span>
+        <span className="node-line">
+          <span className="detail">{detail}</span>
+          <span className="badges" aria-hidden="true">
+            {badgesOf(node).map((badge) => (
+              <Icon key={badge.words} name={badge.icon} size={13} />
+            ))}
+          </span>
+        </span>
         <span className="unseen">{screenReaderText(data)}</span>
       </span>
       {(breakpoint || breakable) && (
@@ -86,4 +116,22 @@ export const NodeView = memo(function ShownNodeView({ data }: NodeProps<FlowNode
   );
 });
 
-const MARKS: { [mark in Mark]: string } = { added: "+", removed: "−", changed: "±", here: "◉", refused: "⊘" };
+/** The icon of the status, and how long it took or takes. */
+function NodeState({ data: { status, time } }: { data: NodeData }) {
+  const since = time?.since_ms;
+  return (
+    <span className="state-mark" aria-hidden="true">
+      <Icon name={statusLook(status).icon} size={13} />
+      {since !== undefined ? <Ticking since_ms={since} /> : time?.took_ms !== undefined && <span>{duration(time.took_ms)}</span>}
+    </span>
+  );
+}
+
+/** Elapsed time with tenths in the first ten seconds, so that a short call is seen to move. */
+function Ticking({ since_ms }: { since_ms: number }) {
+  const now = useNow(200);
+  const ms = Math.max(0, now - since_ms);
+  return <span data-testid="ticking">{ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : clock(ms)}</span>;
+}
+
+const MARKS: { [mark in Mark]: string } = { added: "+", removed: "−", changed: "±", here: "◉", refused: "⊘", passed: "✓" };

@@ -5,7 +5,12 @@ import { edgePath, type GraphLayout } from "./layout-types";
 import { statusLook } from "./node-statuses";
 
 const INK: { [status: string]: string } = {
-  running: "#0b57d0", waiting: "#8a5a00", retrying: "#8a5a00", succeeded: "#0a6b31", failed: "#b3261e", skipped: "#5f6368",
+  running: "#1b58c4", waiting: "#8a5706", asking: "#8a5706", retrying: "#8a5706", succeeded: "#12704a", failed: "#b3261e", rejected: "#b3261e", stopped: "#5d6878", skipped: "#5d6878",
+};
+
+/** The light colours of the kinds: a file has no theme. */
+const KIND_INK: { [colour: string]: string } = {
+  "--k-call": "#1b58c4", "--k-expr": "#6d3fc4", "--k-switch": "#8a5706", "--k-wait": "#0b6a7c", "--k-ask": "#a92568", "--k-flow": "#3d4a5c",
 };
 
 const safe = (text: string) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
@@ -27,16 +32,16 @@ function node(graph: Graph, laid: GraphLayout, index: number, states?: States): 
   const outline = kind.outline(box.width, box.height);
   const hatch = states && state.hatched ? `<path d="${outline}" fill="url(#hatch)"/>` : "";
   return (
-    `<g transform="translate(${box.x.toFixed(1)} ${box.y.toFixed(1)})"><title>${safe(one.id)}</title>` +
+    `<g data-node="${safe(one.id)}" transform="translate(${box.x.toFixed(1)} ${box.y.toFixed(1)})"><title>${safe(one.id)}</title>` +
     `<path d="${outline}" fill="#fff" stroke="${ink}" stroke-width="${status === "idle" ? 1.5 : 2.5}"${dash}/>${hatch}` +
-    `<path d="${kind.icon}" transform="translate(18 ${box.height / 2 - 9}) scale(1.1)" fill="none" stroke="${ink}" stroke-width="1.4"/>` +
+    `<path d="${kind.icon}" transform="translate(18 ${box.height / 2 - 9}) scale(1.1)" fill="none" stroke="${KIND_INK[kind.colour] ?? ink}" stroke-width="1.4"/>` +
     `<text x="44" y="${box.height / 2 - 3}" font-weight="600">${safe(short(one.label, letters))}</text>` +
     `<text x="44" y="${box.height / 2 + 14}" font-size="11" fill="${states ? ink : "#5f6368"}">${safe(short(below, letters + 3))}</text></g>`
   );
 }
 
-/** The whole diagram as a standalone file. */
-export function svg(graph: Graph, laid: GraphLayout, states?: States, taken?: ReadonlySet<string>): string {
+/** The whole diagram as a standalone file; `styled` leaves the strokes of edges to a style sheet. */
+export function svg(graph: Graph, laid: GraphLayout, states?: States, taken?: ReadonlySet<string>, styled = false): string {
   const edges = graph.edges.map((edge) => {
     const way = laid.ways[edge.id];
     if (!way) return "";
@@ -45,7 +50,8 @@ export function svg(graph: Graph, laid: GraphLayout, states?: States, taken?: Re
     const label = edge.label
       ? `<text x="${way.label.x.toFixed(1)}" y="${(way.label.y + 4).toFixed(1)}" text-anchor="middle" font-size="11" stroke="#fff" stroke-width="3" paint-order="stroke">${safe(edge.label)}</text>`
       : "";
-    return `<path d="${edgePath(way.points)}" fill="none" stroke="${heavy ? "#0a6b31" : "#80868b"}" stroke-width="${heavy ? 2.6 : 1.4}" marker-end="url(#tip)"${dash}/>${label}`;
+    const stroke = styled ? "" : ` stroke="${heavy ? "#12704a" : "#80868b"}" stroke-width="${heavy ? 2.6 : 1.4}"`;
+    return `<path data-way="${safe(`${edge.from}>${edge.to}`)}" d="${edgePath(way.points)}" fill="none"${stroke} marker-end="url(#tip)"${dash}/>${label}`;
   });
   const nodes = graph.nodes.map((_, index) => node(graph, laid, index, states));
   const [width, height] = [Math.ceil(laid.width), Math.ceil(laid.height)];

@@ -1,14 +1,14 @@
-// The toolbar of a graph: zoom, search, download.
-import { useReactFlow } from "@xyflow/react";
+// The toolbar of a graph: zoom, direction, search, download.
+import { useReactFlow, useStore } from "@xyflow/react";
 import type { Graph } from "../api/types";
 import { download, downloadPng } from "../shell/download";
+import { Icon } from "../ui/icon";
+import { Menu } from "../ui/menu";
+import { setDirection } from "./direction";
 import type { GraphLayout } from "./layout-types";
 import { mermaid } from "./mermaid";
 import { svg } from "./svg";
 import type { NodeState } from "./view";
-
-/** Fit below the buttons, with some margin, and never enlarged. */
-export const FIT = { maxZoom: 1, padding: { top: "52px", right: "12px", bottom: "12px", left: "12px" } } as const;
 
 type Props = {
   graph: Graph;
@@ -16,36 +16,51 @@ type Props = {
   states?: { [node: string]: NodeState };
   taken?: ReadonlySet<string>;
   onSearch: () => void;
+  onAll: () => void;
+  onReadable: () => void;
 };
 
-export function GraphToolbar({ graph, laid, states, taken, onSearch }: Props) {
+export function GraphToolbar({ graph, laid, states, taken, onSearch, onAll, onReadable }: Props) {
   const flow = useReactFlow();
   const picture = () => svg(graph, laid, states, taken);
-  const takeAway = (kind: string) => {
-    if (kind === "mermaid") download(`${graph.name}.mmd`, mermaid(graph), "text/plain");
-    if (kind === "svg") download(`${graph.name}.svg`, picture(), "image/svg+xml");
-    if (kind === "png") void downloadPng(`${graph.name}.png`, picture(), laid.width, laid.height);
-  };
+  const other = graph.direction === "TB" ? "LR" : "TB";
   return (
     <div className="tools" role="toolbar" aria-label="Graph">
-      <button type="button" aria-label="Zoom in" onClick={() => void flow.zoomIn()}>
-        +
+      <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => void flow.zoomOut()}>
+        <Icon name="minus" />
       </button>
-      <button type="button" aria-label="Zoom out" onClick={() => void flow.zoomOut()}>
-        −
+      <button type="button" className="zoom" title="Readable size (1)" onClick={onReadable}>
+        <ZoomWords />
+        <span className="unseen">, readable size</span>
       </button>
-      <button type="button" aria-label="Show all" title="Show all (0)" onClick={() => void flow.fitView(FIT)}>
-        ⤢
+      <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => void flow.zoomIn()}>
+        <Icon name="plus" />
+      </button>
+      <button type="button" aria-label="Show all" title="Show all (0)" onClick={onAll}>
+        <Icon name="fit" />
+      </button>
+      <button type="button" title={other === "LR" ? "Draw left to right" : "Draw top down"} onClick={() => setDirection(other)}>
+        {other}
+        <span className="unseen">{other === "LR" ? ": draw left to right" : ": draw top down"}</span>
       </button>
       <button type="button" aria-label="Find a node" title="Find a node (/)" onClick={onSearch}>
-        /
+        <Icon name="search" />
       </button>
-      <select aria-label="Save as" value="" onChange={(event) => takeAway(event.target.value)}>
-        <option value="">Save as…</option>
-        <option value="mermaid">Mermaid</option>
-        <option value="svg">SVG</option>
-        <option value="png">PNG</option>
-      </select>
+      <Menu
+        label="Save as"
+        items={[
+          { label: "Mermaid", onPick: () => download(`${graph.name}.mmd`, mermaid(graph), "text/plain") },
+          { label: "SVG", onPick: () => download(`${graph.name}.svg`, picture(), "image/svg+xml") },
+          { label: "PNG", onPick: () => void downloadPng(`${graph.name}.png`, picture(), laid.width, laid.height) },
+        ]}
+      >
+        <Icon name="download" />
+      </Menu>
     </div>
   );
+}
+
+function ZoomWords() {
+  const percent = useStore((state) => Math.round(state.transform[2] * 100));
+  return <span className="clock">{percent} %</span>;
 }

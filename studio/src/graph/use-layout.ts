@@ -26,7 +26,7 @@ function startWorker(): Worker {
 
 /** Everything that a layout depends on. */
 export function layoutKey(graph: Graph): string {
-  const nodes = graph.nodes.map((node) => [node.id, node.label, node.detail ?? node.tool ?? "", node.layer ?? -1]);
+  const nodes = graph.nodes.map((node) => [node.id, node.label, node.tool ?? node.detail ?? "", node.notes.length, node.layer ?? -1]);
   const edges = graph.edges.map((edge) => [edge.id, edge.from, edge.to, edge.label ?? "", edge.kind]);
   return JSON.stringify([graph.direction, nodes, edges]);
 }
@@ -43,6 +43,13 @@ async function computeLayout(graph: Graph, key: string): Promise<GraphLayout> {
     layouts.delete(old);
   }
   return laid;
+}
+
+/** The layout of a graph, outside of a component. */
+export function layoutOf(graph: Graph): Promise<GraphLayout> {
+  const key = layoutKey(graph);
+  const known = layouts.get(key);
+  return known ? Promise.resolve(known) : computeLayout(graph, key);
 }
 
 /** A graph with its layout. The previous layout stays until the new one is ready. */

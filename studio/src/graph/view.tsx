@@ -1,5 +1,5 @@
 // The graph viewer: pan, zoom, search, arrow keys, and the state of a run.
-import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow, ViewportPortal, type Connection } from "@xyflow/react";
+import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore, ViewportPortal, type Connection } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { Graph, NodeStatus } from "../api/types";
@@ -7,10 +7,12 @@ import { isArrow, neighbour } from "./keyboard";
 import { useLayout } from "./use-layout";
 import type { Band, GraphLayout } from "./layout-types";
 import { EdgeView } from "./edge";
-import { NodeView, type Mark, type FlowNode } from "./node";
+import { NodeView, type Mark, type FlowNode, type NodeTime } from "./node";
 import { useElements } from "./elements";
 import { NodeSearch } from "./node-search";
-import { FIT, GraphToolbar } from "./toolbar";
+import { GraphToolbar } from "./toolbar";
+import { useDirected } from "./direction";
+import { FAR_ZOOM, readableViewport, wholeViewport, ZOOM_MAX, ZOOM_MIN } from "./viewport";
 import { useTheme } from "../shell/theme";
 
 export type NodeState = { status: NodeStatus; visits: number };
@@ -21,6 +23,10 @@ export type GraphProps = {
   name: string;
   /** The status of each node; without it the graph is shown without a run. */
   states?: { [node: string]: NodeState };
+  /** Since when a node is busy, or how long it took. */
+  times?: { [node: string]: NodeTime };
+  /** The node that the view starts at if the graph is larger than the view. */
+  around?: string;
   /** Edges that were taken, as `from>to`. */
   taken?: ReadonlySet<string>;
   selected?: string;
@@ -54,7 +60,7 @@ export function GraphView(props: GraphProps) {
 }
 
 function GraphWithLayout(props: GraphProps) {
-  const ready = useLayout(props.graph);
+  const ready = useLayout(useDirected(props.graph));
   if (!ready) return <div className="graph empty" role="status">Drawing {props.graph.nodes.length} nodes…</div>;
   return <Canvas {...props} graph={ready.graph} laid={ready.laid} />;
 }
@@ -67,6 +73,21 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
   const { shown } = useTheme();
   const { nodes, edges, tab } = useElements(props);
   const reveal = useReveal(laid, frame);
+  const far = useStore((state) => state.transform[2] < FAR_ZOOM);
+  const look = useCallback(
+    (whole: boolean) => {
+      const box = frame.current?.getBoundingClientRect();
+      if (!box) return;
+      void flow.setViewport(whole ? wholeViewport(laid, box.width, box.height) : readableViewport(laid, box.width, box.height, props.around));
+    },
+    [flow, laid, props.around],
+  );
+  // A new layout starts readable; the viewport of a graph that only changes its state stays.
+  const shape = `${graph.name} ${graph.direction}`;
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) look(false);
+  }, [shape, laid.width === 0]);
 
   // A selection made elsewhere, in a text or on a timeline, is scrolled into view too.
   useEffect(() => {
@@ -88,7 +109,8 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
     else if (event.key === "Escape") onSelect?.(undefined);
     else if (event.key === "+" || event.key === "=") void flow.zoomIn();
     else if (event.key === "-") void flow.zoomOut();
-    else if (event.key === "0") void flow.fitView(FIT);
+    else if (event.key === "0") look(true);
+    else if (event.key === "1") look(false);
     else if (!here || event.target instanceof HTMLButtonElement) return;
     else if (isArrow(event.key)) {
       const next = selected ? neighbour(graph, laid, here, event.key) : here;
@@ -105,7 +127,7 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
   const connect = useCallback(({ source, target }: Connection) => onConnect?.(source, target), [onConnect]);
 
   return (
-    <section className={graph.nodes.length > MANY ? "graph many" : "graph"} aria-label={name} ref={frame} onKeyDown={onKeyDown} data-nodes={graph.nodes.length}>
+    <section className={graph.nodes.length > MANY ? "graph many" : "graph"} data-far={far || undefined} aria-label={name} ref={frame} onKeyDown={onKeyDown} data-nodes={graph.nodes.length}>
       <Hatch />
       <ReactFlow
         nodes={nodes}
@@ -113,10 +135,12 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
         nodeTypes={nodeTypes}
         edgeTypes={edgeTypes}
         colorMode={shown}
-        fitView
-        fitViewOptions={FIT}
-        minZoom={0.04}
-        maxZoom={2}
+        minZoom={ZOOM_MIN}
+        onInit={() => {
+          first.current = false;
+          look(false);
+        }}
+        maxZoom={ZOOM_MAX}
         onlyRenderVisibleElements={graph.nodes.length > 60}
         nodesDraggable={false}
         nodesConnectable={!!onConnect}
@@ -136,14 +160,14 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
         onNodeDoubleClick={(_, node) => onOpen?.(node.id)}
         onPaneClick={() => onSelect?.(undefined)}
       >
-        <Background gap={24} size={1} />
+        <Background gap={20} size={1} />
         {props.states && laid.bands.some((band) => band.layer !== undefined) && <Bands bands={laid.bands} />}
         <MiniMap<FlowNode> style={MAP} pannable zoomable ariaLabel="Overview of the graph" nodeClassName={(node) => `mini ${node.data.live ? (node.data.status ?? "idle") : "idle"}`} />
         <Panel position="top-left">
           {searching && <NodeSearch graph={graph} onPick={(id) => choose(id)} onClose={() => setSearching(false)} />}
         </Panel>
         <Panel position="top-right">
-          <GraphToolbar graph={graph} laid={laid} states={props.states} taken={props.taken} onSearch={() => setSearching(true)} />
+          <GraphToolbar graph={graph} laid={laid} states={props.states} taken={props.taken} onSearch={() => setSearching(true)} onAll={() => look(true)} onReadable={() => look(false)} />
         </Panel>
         {props.children}
       </ReactFlow>

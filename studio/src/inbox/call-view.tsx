@@ -5,13 +5,13 @@ import { count } from "../shell/format";
 import { Tree } from "../value/tree";
 import { badges, diffLines, describeFileChange } from "./call-format";
 
-export function CallView({ question }: { question: Question }) {
+export function CallView({ question, brief }: { question: Question; /** Without what the run did before. */ brief?: boolean }) {
   const call = question.call;
   if (!call) return null;
   return (
     <section className="call" aria-label="The call">
       <p className="row">
-        <code className="call-tool">{call.name}</code>
+        {!brief && <code className="call-tool">{call.name}</code>}
         <span className="quiet">on server {call.server}</span>
         {badges(call).map((badge) => (
           <span key={badge.word} className="tag" data-warns={badge.warns} title={badge.means}>
@@ -21,7 +21,7 @@ export function CallView({ question }: { question: Question }) {
       </p>
       <Arguments call={call} />
       {call.file && <FileChange file={call.file} />}
-      <Context question={question} />
+      <Context question={question} brief={brief} />
     </section>
   );
 }
@@ -37,7 +37,7 @@ function Arguments({ call }: { call: ProposedCall }) {
   }
   return (
     <Part name="Arguments">
-      <Tree value={call.arguments} label="Arguments" />
+      <Tree value={call.arguments} label="Arguments" bare />
       {call.cut && <p className="quiet">Long values are truncated. Edit shows them in full.</p>}
       {call.fixed && <p className="quiet">Secrets are shown by their names: {call.fixed.join(", ")}</p>}
     </Part>
@@ -75,7 +75,7 @@ const SOURCES: { [source: string]: string } = {
 const SIGNS: { [status: string]: string } = { succeeded: "✓", failed: "✗", open: "…" };
 
 /** Who asks and why, and what the run has called before. */
-function Context({ question }: { question: Question }) {
+function Context({ question, brief }: { question: Question; brief?: boolean }) {
   const { requested, done } = question;
   const source = typeof question["source"] === "string" ? SOURCES[question["source"]] : undefined;
   return (
@@ -90,7 +90,7 @@ function Context({ question }: { question: Question }) {
           {typeof question["reason"] === "string" && `: ${question["reason"]}`}
         </p>
       )}
-      {done && (
+      {done && !brief && (
         <Part name={done.calls === 0 ? "Done so far: no calls" : `Done so far: ${count(done.calls, "call")}`} folded={done.calls === 0 || done.latest.length > 3}>
           {done.latest.length > 0 && (
             <ul className="done">

@@ -3,12 +3,20 @@ import { useId, useState } from "react";
 import { api } from "../api/client";
 import type { Question } from "../api/types";
 import { ErrorMessage } from "../shell/load";
+import { readStored, store } from "../shell/stored";
+import { toast } from "../ui/toast";
 import { BUDGET, draft, answerRequest, answerWords } from "./answer";
 import { CallView } from "./call-view";
 import { EditArguments, useEditing } from "./edit-arguments";
 
-export function QuestionForm({ question, onAnswered }: { question: Question; onAnswered: () => void }) {
-  const [said, setSaid] = useState(() => draft(question));
+type Props = { question: Question; onAnswered: () => void; /** Shows only what a decision needs; a comment can be added. */ brief?: boolean };
+
+/** The name is entered once per browser. */
+const NAME_KEY = "tramline-name";
+
+export function QuestionForm({ question, onAnswered, brief }: Props) {
+  const [said, setSaid] = useState(() => ({ ...draft(question), by: readStored(NAME_KEY) ?? "" }));
+  const [comments, setComments] = useState(!brief);
   const [wrong, setWrong] = useState<Error>();
   const [busy, setBusy] = useState(false);
   const id = useId();
@@ -24,6 +32,8 @@ export function QuestionForm({ question, onAnswered }: { question: Question; onA
     setBusy(true);
     try {
       await api.answer(question.checkpoint_id, sent);
+      if (said.by.trim()) store(NAME_KEY, said.by.trim());
+      toast(`${answerWords(answer, question).word}: recorded`);
       setWrong(undefined);
       onAnswered();
     } catch (caught) {
@@ -34,18 +44,20 @@ export function QuestionForm({ question, onAnswered }: { question: Question; onA
   return (
     <div className="ask" data-checkpoint={question.checkpoint_id}>
       <p>{question.message ?? "The run is waiting for an answer."}</p>
-      <CallView question={question} />
+      <CallView question={question} brief={brief} />
       <EditArguments editing={editing} />
-      <div className="row">
-        <label>
-          Why
-          <input value={said.why} onChange={(event) => setSaid({ ...said, why: event.target.value })} placeholder="stored with the answer" />
-        </label>
-        <label>
-          Who
-          <input value={said.by} onChange={(event) => setSaid({ ...said, by: event.target.value })} placeholder="your name" />
-        </label>
-      </div>
+      {comments && (
+        <div className="row comment">
+          <label>
+            Comment
+            <input value={said.why} onChange={(event) => setSaid({ ...said, why: event.target.value })} placeholder="recorded with the answer" />
+          </label>
+          <label>
+            Your name
+            <input value={said.by} autoComplete="name" onChange={(event) => setSaid({ ...said, by: event.target.value })} placeholder="recorded too" />
+          </label>
+        </div>
+      )}
       {question.options.includes("skip") && (
         <div className="field">
           <label htmlFor={`${id}-output`}>Replacement output (JSON)</label>
@@ -68,6 +80,11 @@ export function QuestionForm({ question, onAnswered }: { question: Question; onA
         {question.call?.editable && (
           <button type="button" aria-expanded={editing.open} disabled={busy} onClick={() => void editing.toggle().catch((caught: unknown) => setWrong(caught as Error))}>
             {editing.open ? "Cancel editing" : "Edit arguments"}
+          </button>
+        )}
+        {!comments && (
+          <button type="button" className="btn" data-bare onClick={() => setComments(true)}>
+            Add a comment
           </button>
         )}
       </div>

@@ -5,7 +5,10 @@ import type { StepDifference, StepPair, ComparedStep } from "../api/types";
 import { statusLook } from "../graph/node-statuses";
 import { Link, to, useRouter } from "../router";
 import { LoadView, useLoad } from "../shell/load";
-import { count } from "../shell/format";
+import { runStatusLook, startOfRun } from "../run/run-status";
+import { ago, count } from "../shell/format";
+import { Empty } from "../ui/empty";
+import { Select } from "../ui/select";
 import { Tree } from "../value/tree";
 
 /** The maximum number of rows shown. */
@@ -22,13 +25,13 @@ export function ComparePage() {
     go(`${to("compare")}?${given}`, { replace: true });
   };
   return (
-    <section className="page">
+    <section className="page broad">
       <h1>Compare runs</h1>
-      <div className="row">
+      <div className="row compare-picks">
         <RunPicker side="left" run={left} onPick={pick} />
         <RunPicker side="right" run={right} onPick={pick} />
       </div>
-      {left && right ? <ComparisonView left={left} right={right} /> : <p className="quiet">Choose two runs.</p>}
+      {left && right ? <ComparisonView left={left} right={right} /> : <Empty icon="compare" title="Choose two runs.">Their steps are put side by side, with what differs in inputs, outputs and results.</Empty>}
     </section>
   );
 }
@@ -36,19 +39,13 @@ export function ComparePage() {
 function RunPicker({ side, run, onPick }: { side: "left" | "right"; run: string; onPick: (side: "left" | "right", run: string) => void }) {
   const runs = useLoad(() => api.runs({ most: 100 }), []);
   const known = runs.value?.runs ?? [];
+  const options = known.map((one) => ({ value: one.run_id, label: `${one.workflow} · ${runStatusLook(one).words} · ${ago(Date.now() - startOfRun(one))}`, hint: one.input_preview || one.run_id }));
+  if (run && !known.some((one) => one.run_id === run)) options.unshift({ value: run, label: run, hint: "" });
   return (
-    <label>
-      {side === "left" ? "Left" : "Right"}{" "}
-      <select value={run} onChange={(event) => onPick(side, event.target.value)}>
-        <option value="">a run…</option>
-        {run && !known.some((one) => one.run_id === run) && <option value={run}>{run}</option>}
-        {known.map((one) => (
-          <option key={one.run_id} value={one.run_id}>
-            {one.workflow} · {one.status} · {one.run_id}
-          </option>
-        ))}
-      </select>
-    </label>
+    <div className="field">
+      <span className="quiet">{side === "left" ? "Left" : "Right"}</span>
+      <Select label={side === "left" ? "Left run" : "Right run"} value={run} options={options} placeholder="Choose a run…" onChange={(next) => onPick(side, next)} wide />
+    </div>
   );
 }
 
@@ -63,11 +60,15 @@ function ComparisonView({ left, right }: { left: string; right: string }) {
         return (
           <>
             <p role="status">{found.same ? "The runs are identical." : `${count(differ, "step")} of ${found.steps.length} differ.`}</p>
-            <label>
-              <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> also what is the same
+            <label className="line">
+              <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Show equal steps too
             </label>
-            <Differences name="Input" places={found.input} />
-            <Differences name="Outcome" places={found.outcome} />
+            {(found.input.length > 0 || found.outcome.length > 0) && (
+              <div className="card pad">
+                <Differences name="Input" places={found.input} />
+                <Differences name="Outcome" places={found.outcome} />
+              </div>
+            )}
             <Rows rows={rows.slice(0, ROWS)} left={left} right={right} />
             {(found.more || rows.length > ROWS) && <p className="quiet">More differences are not shown.</p>}
           </>
@@ -80,6 +81,7 @@ function ComparisonView({ left, right }: { left: string; right: string }) {
 function Rows({ rows, left, right }: { rows: StepPair[]; left: string; right: string }) {
   if (rows.length === 0) return null;
   return (
+    <div className="card scroll" role="region" aria-label="Steps side by side" tabIndex={0}>
     <table className="compare">
       <thead>
         <tr>
@@ -112,6 +114,7 @@ function Rows({ rows, left, right }: { rows: StepPair[]; left: string; right: st
         ))}
       </tbody>
     </table>
+    </div>
   );
 }
 

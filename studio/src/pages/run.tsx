@@ -1,38 +1,49 @@
 // The page of a run: its live graph, its steps, and its controls.
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { api } from "../api/client";
-import type { Breakpoint, Run } from "../api/types";
+import type { Breakpoint, Question, Run } from "../api/types";
 import { GraphView } from "../graph/view";
 import { CallView } from "../inbox/call-view";
 import { Link, to, useRouter } from "../router";
 import { ReplanPage } from "../replan/view";
-import { BreakForm, Debugger, isOver } from "../run/debugger";
+import { BreakForm } from "../run/debugger";
 import { Inspector, NodeDetails } from "../run/step-inspector";
 import { useLiveRun, type LiveRun } from "../run/use-live-run";
-import { Outcome, Questions } from "../run/outcome";
-import { StatusWord } from "../run/status";
+import { overlay } from "../run/node-overlay";
+import { nodeTimes } from "../run/node-times";
+import { Failures, Outcome, Questions, RejectionNote } from "../run/outcome";
+import { RunHead } from "../run/run-head";
+import { isInterrupted, isOver, runStatusLook } from "../run/run-status";
 import { StepList } from "../run/step-list";
-import { rowOf, isOpen, lastAt, nodeOf, stepOf } from "../run/steps";
+import { ASK_STEP, rowOf, isOpen, lastAt, nodeOf, stepOf, withQuestions } from "../run/steps";
 import { Timeline } from "../run/timeline";
-import { TimeTravel, usePastState } from "../run/time-travel";
+import { PastBanner, TimeTravel, usePastState } from "../run/time-travel";
 import { useSteps } from "../run/use-steps";
 import { SopSessionView } from "../sop/view";
 import { useAnnounce } from "../shell/announce";
 import { ErrorMessage } from "../shell/load";
-import { count, duration } from "../shell/format";
+import { Skeleton } from "../ui/empty";
+import { Split } from "../ui/split";
+import { useNow } from "../ui/time";
 
 /** How often an open step is fetched again at most. */
 const AGAIN_MS = 1_000;
+/** How often the timeline of an open run grows; more rarely with many steps. */
+const TICK_MS = 500;
+const TICK_MANY_MS = 5_000;
+const MANY_STEPS = 5_000;
 
 export function RunPage({ run: id, step }: { run: string; step?: number }) {
   const live = useLiveRun(id);
   const { search } = useRouter();
   if (live.wrong && !live.run) return <div className="page"><ErrorMessage wrong={live.wrong} /></div>;
-  if (!live.run) return <p className="page quiet">Loading…</p>;
+  if (!live.run) return <div className="page"><Skeleton rows={8} /></div>;
   if (new URLSearchParams(search).has("plan")) return <ReplanPage run={live.run} onAnswered={live.refresh} />;
   if (live.run.kind === "guided") return <SopSessionView run={live.run} refresh={live.refresh} />;
   return <LoadedRun live={live} run={live.run} step={step} />;
 }
+
+const NO_QUESTIONS: Question[] = [];
 
 function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number }) {
   const { go, search } = useRouter();
@@ -63,107 +74,168 @@ function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number
   const row = step === undefined ? undefined : steps.rows[rowOf(steps.rows, step)];
   const at = row && stepOf(row) === step ? nodeOf(steps, row) : undefined;
   const selected = picked ?? at;
-  useEffect(() => setPicked(undefined), [step]);
+  useEffect(() => {
+    if (step !== undefined) setPicked(undefined);
+  }, [step]);
   const onSelect = useCallback(
     (node: string | undefined) => {
       const latest = node === undefined ? undefined : lastAt(steps, node, past?.at.at_ms);
       if (latest !== undefined && latest !== step) onStep(latest);
-      else if (node === undefined) here(to("runs", id), seq);
-      setPicked(latest === undefined || latest === step ? node : undefined);
+      // The address names a step only if the selected node has one.
+      else if (latest === undefined) here(to("runs", id), seq);
+      setPicked(latest === undefined ? node : undefined);
     },
     [steps, past, step, onStep, here, id, seq],
   );
 
+  const cut = isInterrupted({ status, driven: run.driven });
+  const questions = seq === undefined ? run.questions : (past?.at.questions ?? NO_QUESTIONS);
+  const then = past?.at.status ?? status;
+  const rejection = seq === undefined ? run.rejection : past?.at.rejection;
   const state = past?.state ?? live.state;
+  const states = useMemo(
+    () => overlay(state.nodes, { status: seq === undefined ? status : then, interrupted: seq === undefined && cut, rejection, questions }),
+    [state.nodes, seq, status, then, cut, rejection, questions],
+  );
+  const times = useMemo(() => nodeTimes(steps, seq === undefined && !cut && !isOver(status), past?.at.at_ms), [steps, seq, cut, status, past]);
+  const asking = useMemo(() => (isOver(status) ? [] : run.questions.flatMap((question) => (question.node && question["kind"] !== "break" ? [question.node] : []))), [run.questions, status]);
+  const drawn = useMemo(() => withQuestions(steps, asking, run.updated_ms), [steps, asking, run.updated_ms]);
+  const ticks = (open || asking.length > 0) && !cut && !isOver(status);
+  const now = useNow(ticks ? (steps.rows.length > MANY_STEPS ? TICK_MANY_MS : TICK_MS) : undefined);
   const graph = past?.graph ?? live.graph;
   const node = graph?.nodes.find((one) => one.id === selected);
+  const around = questions[0]?.node ?? Object.keys(states).find((one) => states[one]?.status === "running" || states[one]?.status === "failed");
+  const choose = useCallback((chosen: number) => (chosen === ASK_STEP ? onSelect(asking[0]) : onStep(chosen)), [onSelect, onStep, asking]);
+  const present = seq === undefined;
+  const side = (
+    <aside className="run-side" aria-label="Details" tabIndex={-1}>
+      {amended && (
+        <p>
+          <Link href={`${to("runs", id)}?plan`}>How the plan changed</Link>
+        </p>
+      )}
+      {present && <Questions run={run} onAnswered={live.refresh} />}
+      {rejection && <RejectionNote rejection={rejection} />}
+      {step !== undefined && !picked ? (
+        <Inspector
+          run={id}
+          step={step}
+          until={seq}
+          fresh={row && isOpen(row) ? Math.floor(live.state.at_ms / AGAIN_MS) : (row?.[2] ?? 0)}
+          onSeq={onSeq}
+        />
+      ) : (
+        node && (
+          <NodeDetails node={node} status={states[node.id]?.status}>
+            {questions
+              .filter((question) => question.node === node.id)
+              .map((question) => (
+                <CallView key={question.checkpoint_id} question={question} />
+              ))}
+          </NodeDetails>
+        )
+      )}
+      {present && node && !isOver(status) && <BreakForm key={node.id} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />}
+      {present && <Failures run={run} />}
+      {present ? <Outcome run={run} open={!node && step === undefined} /> : <ScopeThen run={id} seq={seq} keys={past?.at.scope_keys ?? []} />}
+      {!node && step === undefined && <p className="quiet">Click a node or a bar to see what happened there. Arrow keys move along the edges, / finds a node.</p>}
+    </aside>
+  );
   return (
-    <section className="run" data-status={status}>
-      <Head run={run} status={status} linked={live.linked} onDone={live.refresh} />
+    <section className="run" data-status={status} data-past={present ? undefined : true}>
+      <RunHead run={run} status={status} linked={live.linked} onDone={live.refresh} past={past && !present ? { status: past.at.status, at_ms: past.at.at_ms } : undefined} node={selected} />
+      {!present && <PastBanner seq={seq} last={last} past={past} onNow={() => onSeq(undefined)} />}
+      {cut && present && (
+        <div className="notice" role="status">
+          <p>
+            <strong>This run was interrupted:</strong> the process that drove it has ended. It continues where it was when you resume it.
+          </p>
+        </div>
+      )}
       {wrong && <ErrorMessage wrong={wrong} />}
       <div className="run-body">
-        <div className="run-graph">
-          {graph && (
-            <GraphView
-              graph={graph}
-              name={`Graph of ${run.workflow}`}
-              states={state.nodes}
-              taken={state.taken}
-              selected={selected}
-              onSelect={onSelect}
-              onOpen={() => document.querySelector<HTMLElement>(".run-side")?.focus()}
-              breakpoints={breaks.shown}
-              onBreak={isOver(status) ? undefined : breaks.toggle}
+        <Split
+          name="timeline"
+          side="bottom"
+          label="Height of the timeline"
+          size={214}
+          min={120}
+          max={Math.max(260, Math.round(innerHeight * 0.6))}
+          first={
+            <Split
+              name="inspector"
+              side="right"
+              label="Width of the details"
+              size={392}
+              min={280}
+              max={Math.max(420, Math.round(innerWidth * 0.55))}
+              first={
+                <div className="run-graph">
+                  {graph ? (
+                    <GraphView
+                      graph={graph}
+                      name={`Graph of ${run.workflow}`}
+                      states={states}
+                      times={times}
+                      around={around}
+                      taken={state.taken}
+                      selected={selected}
+                      onSelect={onSelect}
+                      onOpen={() => document.querySelector<HTMLElement>(".run-side")?.focus()}
+                      breakpoints={breaks.shown}
+                      onBreak={isOver(status) ? undefined : breaks.toggle}
+                    />
+                  ) : (
+                    <Skeleton rows={4} />
+                  )}
+                </div>
+              }
+              second={side}
             />
-          )}
-        </div>
-        <aside className="run-side" aria-label="Details" tabIndex={-1}>
-          {amended && (
-            <p>
-              <Link href={`${to("runs", id)}?plan`}>How the plan changed</Link>
-            </p>
-          )}
-          <Questions run={run} onAnswered={live.refresh} />
-          {step !== undefined && (!picked || picked === at) ? (
-            <Inspector run={id} step={step} fresh={row && isOpen(row) ? Math.floor(live.state.at_ms / AGAIN_MS) : (row?.[2] ?? 0)} onSeq={onSeq} />
-          ) : (
-            node && (
-              <NodeDetails node={node}>
-                {run.questions
-                  .filter((question) => question.node === node.id)
-                  .map((question) => (
-                    <CallView key={question.checkpoint_id} question={question} />
-                  ))}
-              </NodeDetails>
-            )
-          )}
-          {node && !isOver(status) && <BreakForm key={node.id} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />}
-          <Outcome run={run} open={!node && step === undefined} />
-          {!node && step === undefined && <p className="quiet">Click a node or a bar to see what happened there. Arrow keys move along the edges, / finds a node.</p>}
-        </aside>
-      </div>
-      <TimeTravel seq={seq} last={last} past={past} onSeq={onSeq} />
-      <div className="run-steps">
-        <div className="row" role="group" aria-label="Step view">
-          <button type="button" aria-pressed={!list} onClick={() => setList(false)}>
-            Timeline
-          </button>
-          <button type="button" aria-pressed={list} onClick={() => setList(true)}>
-            List
-          </button>
-        </div>
-        {list ? <StepList steps={steps} chosen={step} onChoose={onStep} /> : <Timeline steps={steps} chosen={step} onChoose={onStep} idle={idle} now_ms={open ? live.state.at_ms : 0} at_ms={past?.at.at_ms} />}
+          }
+          second={
+            <div className="run-steps">
+              <TimeTravel seq={seq} last={last} past={past} live={!isOver(status)} onSeq={onSeq} />
+              <div className="row step-view" role="group" aria-label="Step view">
+                <button type="button" className="btn" data-small aria-pressed={!list} onClick={() => setList(false)}>
+                  Timeline
+                </button>
+                <button type="button" className="btn" data-small aria-pressed={list} onClick={() => setList(true)}>
+                  List
+                </button>
+              </div>
+              {list ? (
+                <StepList steps={steps} chosen={step} onChoose={onStep} />
+              ) : (
+                <Timeline steps={drawn} chosen={step} onChoose={choose} idle={idle} now_ms={ticks ? now : open ? live.state.at_ms : 0} at_ms={past?.at.at_ms} />
+              )}
+            </div>
+          }
+        />
       </div>
     </section>
   );
 }
 
-function Head({ run, status, linked, onDone }: { run: Run; status: string; linked: boolean; onDone: () => void }) {
-  const forked = run.forked_from;
+/** What expressions could see at an event; each name opens it in the playground. */
+function ScopeThen({ run, seq, keys }: { run: string; seq: number; keys: string[] }) {
   return (
-    <header className="run-head">
-      <h1>{run.workflow}</h1>
-      <StatusWord status={status} />
-      <code className="quiet">{run.run_id}</code>
-      <span className="quiet">
-        {count(run.steps, "step")} · {duration(run.updated_ms - run.started_ms)}
-      </span>
-      {forked && (
-        <span>
-          forked from <Link href={`${to("runs", forked.run_id)}?seq=${forked.seq}`}>another run</Link> ·{" "}
-          <Link href={`${to("compare")}?left=${forked.run_id}&right=${run.run_id}`}>compare</Link>
-        </span>
+    <details className="part" open>
+      <summary>Scope at this event</summary>
+      {keys.length === 0 ? (
+        <p className="quiet">No node had an output yet.</p>
+      ) : (
+        <ul className="plain row">
+          {keys.map((key) => (
+            <li key={key}>
+              <Link className="chip" href={`${to("playground")}?run=${encodeURIComponent(run)}&seq=${seq}&expression=${encodeURIComponent(key)}`} title="Evaluate in the playground">
+                {key}
+              </Link>
+            </li>
+          ))}
+        </ul>
       )}
-      {run.parent && (
-        <span>
-          called by <Link href={to("runs", run.parent.run_id, "steps", run.parent.step)}>step {run.parent.step} of another run</Link>
-        </span>
-      )}
-      {!linked && !isOver(status) && <span role="alert">Connection lost; reconnecting…</span>}
-      <span className="grow" />
-      <Debugger run={run} status={status} onDone={onDone} />
-      <Link href={`${to("compare")}?left=${run.run_id}`}>Compare…</Link>
-    </header>
+    </details>
   );
 }
 
@@ -183,5 +255,6 @@ function useBreakpoints(run: Run, refresh: () => void) {
 function useStatusAnnouncement(run: Run, status: string): void {
   const say = useAnnounce();
   const asked = run.questions[0]?.message;
-  useEffect(() => say(`${run.workflow}: ${status}${status === "paused" && asked ? `. ${asked}` : ""}`), [say, run.workflow, status, asked]);
+  const words = runStatusLook({ ...run, status }).words;
+  useEffect(() => say(`${run.workflow}: ${words}${status === "paused" && asked ? `. ${asked}` : ""}`), [say, run.workflow, words, status, asked]);
 }

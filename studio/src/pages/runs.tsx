@@ -8,15 +8,19 @@ import { RunFilters } from "../runs/filters";
 import { RunTable } from "../runs/run-table";
 import { LoadView, ErrorMessage, useLoad } from "../shell/load";
 import { useInterval } from "../shell/use-interval";
+import { Chip } from "../ui/chip";
+import { Empty } from "../ui/empty";
+import { Icon } from "../ui/icon";
 
 /** How often the first page is refreshed. */
-const EVERY_MS = 4_000;
+const EVERY_MS = 3_000;
 
 export function RunsPage() {
   const { search, go } = useRouter();
   const filter = filterOf(search);
   const runs = useLoad(() => api.runs(queryOf(filter)), [search]);
   const tools = useLoad(() => api.tools(), []);
+  const about = useLoad(() => api.about(), []);
   const [picked, setPicked] = useState<string[]>([]);
   const [wrong, setWrong] = useState<Error>();
   useInterval(EVERY_MS, filter.after ? undefined : runs.again);
@@ -26,25 +30,36 @@ export function RunsPage() {
   const pick = (run: string) => setPicked(picked.includes(run) ? picked.filter((one) => one !== run) : [...picked, run].slice(-2));
   return (
     <section className="page broad">
-      <header className="row">
+      <header className="page-head">
         <h1>Runs</h1>
+        {!filter.after && (
+          <Chip tone="ok" icon="dot" title="The list updates by itself">
+            Live
+          </Chip>
+        )}
         <span className="grow" />
         <CompareLink picked={picked} />
         <ImportRun onWrong={setWrong} />
       </header>
-      <RunFilters filter={filter} workflows={workflows} onChange={(next) => go(to("runs") + searchOf(next), { replace: true })} />
+      <RunFilters filter={filter} statuses={about.value?.statuses ?? []} workflows={workflows} onChange={(next) => go(to("runs") + searchOf(next), { replace: true })} />
       {wrong && <ErrorMessage wrong={wrong} />}
       <LoadView from={runs}>
-        {({ runs, next }) => (
+        {({ runs: rows, next }) => (
           <>
-            {runs.length === 0 ? (
-              <p>{isFiltered(filter) || filter.after ? "No matching runs." : "No runs yet."}</p>
+            {rows.length > 0 ? (
+              <RunTable runs={rows} picked={picked} onPick={pick} onWrong={setWrong} onDone={runs.again} />
+            ) : isFiltered(filter) || filter.after ? (
+              <Empty icon="search" title="No matching runs.">
+                <Link href={to("runs")}>Show all runs</Link>
+              </Empty>
             ) : (
-              <RunTable runs={runs} picked={picked} onPick={pick} onWrong={setWrong} />
+              <Empty icon="activity" title="No runs yet.">
+                Start one from <Link href={to("tools")}>Workflows</Link>, or with <code>tramline run FILE</code>.
+              </Empty>
             )}
             <nav className="row" aria-label="Pages">
-              {filter.after && <Link href={page("")}>Newest</Link>}
-              {next && <Link href={page(next)}>Older</Link>}
+              {filter.after && <Link className="btn" href={page("")}>Newest</Link>}
+              {next && <Link className="btn" href={page(next)}>Older</Link>}
             </nav>
           </>
         )}
@@ -55,6 +70,10 @@ export function RunsPage() {
 
 function CompareLink({ picked }: { picked: string[] }) {
   const [left, right] = picked;
-  if (!left || !right) return <span className="quiet">Select two runs to compare them.</span>;
-  return <Link href={`${to("compare")}?left=${encodeURIComponent(left)}&right=${encodeURIComponent(right)}`}>Compare the two runs</Link>;
+  if (!left || !right) return <span className="quiet only-wide">Select two runs to compare them.</span>;
+  return (
+    <Link className="btn" href={`${to("compare")}?left=${encodeURIComponent(left)}&right=${encodeURIComponent(right)}`}>
+      <Icon name="compare" /> Compare the two runs
+    </Link>
+  );
 }

@@ -16,7 +16,7 @@ export function ReplanPage({ run, onAnswered }: { run: Run; onAnswered: () => vo
     <section className="run" data-status={run.status}>
       <header className="run-head">
         <h1>How the plan of {run.workflow} changed</h1>
-        <StatusWord status={run.status} />
+        <StatusWord of={run} />
         <Link href={to("runs", run.run_id)}>Back to the run</Link>
       </header>
       <ReplanView run={run} onAnswered={onAnswered} />
@@ -105,8 +105,8 @@ export function ChangeSummary({ change }: { change: PlanChange }) {
           </li>
         ),
       )}
-      {change.ways.added.length > 0 && <li data-mark="added">+ new ways: {change.ways.added.join(", ")}</li>}
-      {change.ways.removed.length > 0 && <li data-mark="removed">− ways gone: {change.ways.removed.join(", ")}</li>}
+      {change.ways.added.length > 0 && <li data-mark="added">+ new edges: {change.ways.added.join(", ")}</li>}
+      {change.ways.removed.length > 0 && <li data-mark="removed">− removed edges: {change.ways.removed.join(", ")}</li>}
     </ul>
   );
 }

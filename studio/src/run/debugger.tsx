@@ -3,14 +3,16 @@ import { useState } from "react";
 import { api } from "../api/client";
 import type { Breakpoint, Json, Run } from "../api/types";
 import { ErrorMessage } from "../shell/load";
-
-const OVER = new Set(["completed", "failed", "rejected", "aborted", "stalled", "expired"]);
-
-export function isOver(status: string): boolean {
-  return OVER.has(status);
-}
+import { Icon } from "../ui/icon";
+import { isInterrupted, isOver } from "./run-status";
 
 type Props = { run: Run; status: string; onDone: () => void };
+
+/** Whether a run is halted so that it can be stepped: at a breakpoint, before its first step, or between layers. */
+export function isHalted(run: Run, status: string): boolean {
+  if (status !== "paused") return false;
+  return run.questions.length === 0 || run.questions.some((question) => question["kind"] === "break" || question["kind"] === "layer");
+}
 
 export function Debugger({ run, status, onDone }: Props) {
   const [wrong, setWrong] = useState<Error>();
@@ -25,21 +27,31 @@ export function Debugger({ run, status, onDone }: Props) {
       });
   };
   if (isOver(status)) return null;
-  const waits = status === "paused";
+  const cut = isInterrupted({ status, driven: run.driven });
+  const halted = isHalted(run, status);
+  const asks = status === "paused" && !halted;
   return (
     <>
       <div className="row" role="toolbar" aria-label="Debugger">
-        <button type="button" disabled={busy || waits} onClick={() => act(() => api.pause(run.run_id))}>
-          ‖ Pause
-        </button>
-        <button type="button" disabled={busy || !waits} onClick={() => act(() => api.stepRun(run.run_id))}>
-          ⤵ Step
-        </button>
-        <button type="button" disabled={busy || !waits} onClick={() => act(() => api.continueRun(run.run_id))}>
-          ▶ Continue
-        </button>
+        {cut ? (
+          <button type="button" className="go" disabled={busy} onClick={() => act(() => api.continueRun(run.run_id))}>
+            <Icon name="play" /> Resume
+          </button>
+        ) : (
+          <>
+            <button type="button" disabled={busy || status === "paused"} title="Halt before the next step" onClick={() => act(() => api.pause(run.run_id))}>
+              <Icon name="pause" /> Pause
+            </button>
+            <button type="button" disabled={busy || !halted} title={asks ? "Answer the question first" : "Run one step"} onClick={() => act(() => api.stepRun(run.run_id))}>
+              <Icon name="step" /> Step
+            </button>
+            <button type="button" disabled={busy || !halted} title={asks ? "Answer the question first" : "Run to the next breakpoint"} onClick={() => act(() => api.continueRun(run.run_id))}>
+              <Icon name="play" /> Continue
+            </button>
+          </>
+        )}
         <button type="button" className="stop" disabled={busy} onClick={() => act(() => api.abort(run.run_id, "stopped in the studio"))}>
-          ■ Stop
+          <Icon name="stop" /> Stop
         </button>
       </div>
       {wrong && <ErrorMessage wrong={wrong} />}
@@ -76,7 +88,7 @@ export function BreakForm({ node, breakpoints, onChange }: BreakProps) {
       }}
     >
       <label className="line">
-        <input type="checkbox" checked={!!known} onChange={(event) => set(event.target.checked, when)} /> Halt before this node
+        <input type="checkbox" checked={!!known} onChange={(event) => set(event.target.checked, when)} /> Breakpoint: halt before this node
       </label>
       <label>
         Only when (JSONata, or a JSON Logic rule)

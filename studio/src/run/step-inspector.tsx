@@ -5,7 +5,12 @@ import type { GraphNode, Json, WireMessage, StepView } from "../api/types";
 import { kindLook } from "../graph/node-kinds";
 import { statusLook } from "../graph/node-statuses";
 import { LoadView, useLoad } from "../shell/load";
-import { duration, moment } from "../shell/format";
+import { duration, moment, timeOfDay } from "../shell/format";
+import { noteWords } from "../graph/badges";
+import { Link, to } from "../router";
+import { Icon } from "../ui/icon";
+import { Elapsed } from "../ui/time";
+import type { Tone } from "./run-status";
 import { Tree } from "../value/tree";
 import { ForkForm } from "./fork-form";
 import { BranchExplanationView } from "./branch-explanation";
@@ -15,46 +20,71 @@ type Props = {
   step: number;
   /** Changes when the step may have made progress. */
   fresh: number;
+  /** During time travel: nothing that came after this event is shown. */
+  until?: number;
   onSeq?: (seq: number) => void;
 };
 
-export function Inspector({ run, step, fresh, onSeq }: Props) {
+export function Inspector({ run, step, fresh, until, onSeq }: Props) {
   const loaded = useLoad((signal) => api.step(run, step, signal), [run, step, fresh]);
-  return <LoadView from={loaded}>{(view) => <Step run={run} view={view} onSeq={onSeq} />}</LoadView>;
+  return <LoadView from={loaded}>{(view) => <Step run={run} view={until === undefined ? view : stepThen(view, until)} until={until} onSeq={onSeq} />}</LoadView>;
 }
 
-function Step({ run, view, onSeq }: { run: string; view: StepView; onSeq?: (seq: number) => void }) {
+/** A step as it was after an event: one that had not ended has no output, one that had not started is only announced. */
+export function stepThen(view: StepView, seq: number): StepView {
+  const { started, finished } = view.seqs ?? {};
+  if (typeof finished === "number" && finished <= seq) return view;
+  const begun = typeof started === "number" && started <= seq;
+  const { step, node, kind, tool, input, expression, request, started_ms, seqs } = view;
+  return { step, node, kind, tool, attempts: 1, status: begun ? "open" : "idle", started_ms: begun ? started_ms : 0, seqs: { started }, ...(begun ? { input, expression, request } : { seqs }) };
+}
+
+function Step({ run, view, until, onSeq }: { run: string; view: StepView; until?: number; onSeq?: (seq: number) => void }) {
   const [forking, setForking] = useState(false);
   const state = statusLook(view.status === "open" ? "running" : view.status);
   const ended = view.seqs?.finished ?? undefined;
   const begun = view.seqs?.started ?? ended;
   return (
     <article className="inspector" aria-label={`Step ${view.step}`}>
-      <h2>
-        {view.node} <span className="quiet">step {view.step}</span>
-      </h2>
+      <header className="row">
+        <h2>{view.node}</h2>
+        {view.tool && <span className="chip">{view.tool}</span>}
+        <span className="state chip" data-status={view.status} data-tone={TONES[view.status] ?? "idle"}>
+          <Icon name={state.icon} size={13} /> {state.word}
+        </span>
+      </header>
       <dl className="facts">
+        <Fact name="Step">{view.step}</Fact>
         <Fact name="Kind">{kindLook(view.kind).word}</Fact>
-        {view.tool && <Fact name="Tool">{view.tool}</Fact>}
-        <Fact name="Status">
-          <span className="state" data-status={view.status}>
-            {state.sign} {state.word}
-          </span>
-        </Fact>
-        <Fact name="Duration">{duration(view.duration_ms)}</Fact>
-        <Fact name="Started">{moment(view.started_ms)}</Fact>
+        {view.status === "open" && until === undefined ? (
+          <Fact name="Running for">
+            <Elapsed since_ms={view.started_ms} />
+          </Fact>
+        ) : (
+          <Fact name="Duration">{view.duration_ms === undefined || view.duration_ms === null ? "—" : duration(view.duration_ms)}</Fact>
+        )}
+        {view.started_ms > 0 && (
+          <Fact name="Started">
+            <span title={moment(view.started_ms)}>{timeOfDay(view.started_ms)}</span>
+          </Fact>
+        )}
         {view.attempts > 1 && <Fact name="Attempts">{view.attempts}</Fact>}
         {view.label && <Fact name="Label">{view.label}</Fact>}
       </dl>
       <div className="row">
         {onSeq && begun !== undefined && (
           <button type="button" onClick={() => onSeq(begun)}>
-            Go to this event
+            <Icon name="clock" /> Go to this event
           </button>
         )}
-        {ended !== undefined && (
+        {(view.expression !== undefined && view.expression !== null) && (
+          <Link className="btn" href={playgroundLink(run, view)}>
+            <Icon name="playground" /> Try the expression
+          </Link>
+        )}
+        {ended !== undefined && until === undefined && (
           <button type="button" aria-expanded={forking} onClick={() => setForking(!forking)}>
-            Fork from here…
+            <Icon name="branch" /> Fork from here…
           </button>
         )}
       </div>
@@ -117,7 +147,7 @@ function CopyButton({ value, name }: { value: Json; name: string }) {
       aria-label={`Copy ${name.toLowerCase()}`}
       onClick={() => void navigator.clipboard.writeText(JSON.stringify(value, null, 2)).then(() => setDone(true))}
     >
-      {done ? "copied" : "copy"}
+      <Icon name={done ? "check" : "copy"} size={14} />
     </button>
   );
 }
@@ -139,20 +169,38 @@ function WireMessageSection({ name, raw }: { name: string; raw: WireMessage }) {
   );
 }
 
+const TONES: { [status: string]: Tone } = { succeeded: "ok", failed: "bad", rejected: "bad", open: "run", running: "run", waiting: "wait", asking: "wait", retrying: "wait" };
+
+/** The expression of a step in the playground, on the state just before the step. */
+function playgroundLink(run: string, view: StepView): string {
+  const before = Math.max(1, (view.seqs?.started ?? view.seqs?.finished ?? 2) - 1);
+  const text = typeof view.expression === "string" ? view.expression : JSON.stringify(view.expression, null, 2);
+  const language = typeof view.expression === "string" ? "jsonata" : "jsonlogic";
+  return `${to("playground")}?run=${encodeURIComponent(run)}&seq=${before}&language=${language}&expression=${encodeURIComponent(text)}`;
+}
+
 /** A node without a step, or selected on its own. */
-export function NodeDetails({ node, children }: { node: GraphNode; children?: ReactNode }) {
+export function NodeDetails({ node, status, children }: { node: GraphNode; status?: string; children?: ReactNode }) {
+  const state = statusLook(status);
   return (
     <article className="inspector" aria-label={`Node ${node.id}`}>
-      <h2>{node.label}</h2>
+      <header className="row">
+        <h2>{node.label}</h2>
+        {node.tool && <span className="chip">{node.tool}</span>}
+        {status && (
+          <span className="state chip" data-status={status} data-tone={TONES[status] ?? "idle"}>
+            <Icon name={state.icon} size={13} /> {state.word}
+          </span>
+        )}
+      </header>
       <dl className="facts">
-        <Fact name="Id">{node.id}</Fact>
+        {node.id !== node.label && <Fact name="Id">{node.id}</Fact>}
         <Fact name="Kind">{kindLook(node.kind).word}</Fact>
-        {node.tool && <Fact name="Tool">{node.tool}</Fact>}
         {node.line && <Fact name="Line">{node.line}</Fact>}
       </dl>
-      {node.detail && <pre tabIndex={0}>{node.detail}</pre>}
+      {node.detail && node.detail !== node.tool && <pre tabIndex={0}>{node.detail}</pre>}
       {node.notes.map((note) => (
-        <p key={note}>{note}</p>
+        <p key={note}>{noteWords(note)}</p>
       ))}
       {children}
     </article>

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import { statusLook } from "../graph/node-statuses";
 import { duration } from "../shell/format";
+import { Icon } from "../ui/icon";
 import { rowOf, nodeOf, statusOf, stepOf, type Steps } from "./steps";
 
 const ROW = 26;
@@ -70,9 +71,9 @@ export function StepList({ steps, chosen, onChoose }: { steps: Steps; chosen?: n
               <span className="quiet">{step}</span>
               <span>{nodeOf(steps, row)}</span>
               <span className="state">
-                {look.sign} {look.word}
+                <Icon name={look.icon} size={13} /> {look.word}
               </span>
-              <span className="quiet">{duration(row[4])}</span>
+              <span className="quiet">{row[4] === null ? "—" : duration(row[4])}</span>
             </div>
           );
         })}

@@ -2,7 +2,9 @@
 import type { Timeline, TimelineStep } from "../api/types";
 
 /** The meaning of a step's status code, in the API's order. */
-export const CODES = ["running", "succeeded", "failed", "waiting"] as const;
+export const CODES = ["running", "succeeded", "failed", "waiting", "asking"] as const;
+/** The code of a bar that the page adds for an open question. */
+const ASKING = 4;
 
 export type Steps = {
   /** The nodes of the steps; a step refers to one by its index here. */
@@ -19,7 +21,7 @@ export const startOf = (row: TimelineStep) => row[3];
 /** The duration of a step; until now if it is open. */
 export const durationOf = (row: TimelineStep, now_ms: number) => row[4] ?? Math.max(0, now_ms - row[3]);
 /** A step whose end is unknown. */
-export const isOpen = (row: TimelineStep) => row[4] === null || statusOf(row) === "running" || statusOf(row) === "waiting";
+export const isOpen = (row: TimelineStep) => row[4] === null || statusOf(row) === "running" || statusOf(row) === "waiting" || statusOf(row) === "asking";
 
 /** Adds a page of the timeline: it replaces everything from its first step on. */
 export function addPage(before: Steps, page: Timeline): Steps {
@@ -65,4 +67,19 @@ export function lastAt(steps: Steps, node: string, until = Infinity): number | u
     if (row[1] === place && startOf(row) <= until) return stepOf(row);
   }
   return undefined;
+}
+
+/** The step number of the bar of an open question: no step of the run has it. */
+export const ASK_STEP = Number.MAX_SAFE_INTEGER;
+
+/** The steps with a bar for each node that waits for a person. */
+export function withQuestions(steps: Steps, nodes: string[], since_ms: number): Steps {
+  if (nodes.length === 0) return steps;
+  const names = [...steps.nodes];
+  const rows = [...steps.rows];
+  for (const node of nodes) {
+    const known = names.indexOf(node);
+    rows.push([ASK_STEP, known < 0 ? names.push(node) - 1 : known, ASKING, since_ms, null, 1]);
+  }
+  return { nodes: names, rows };
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { RunSnapshot, Graph } from "../api/types";
 import { moment } from "../shell/format";
+import { Icon } from "../ui/icon";
 import { stateAt, type RunState } from "./fold";
 
 /** How long the slider must rest before the server is asked. */
@@ -42,9 +43,9 @@ export function usePastState(run: string, seq: number | undefined, amended: bool
   return { past, wrong };
 }
 
-type Props = { seq: number | undefined; last: number; past?: PastState; onSeq: (seq: number | undefined) => void };
+type Props = { seq: number | undefined; last: number; past?: PastState; /** Whether the run is still going. */ live: boolean; onSeq: (seq: number | undefined) => void };
 
-export function TimeTravel({ seq, last, past, onSeq }: Props) {
+export function TimeTravel({ seq, last, past, live, onSeq }: Props) {
   const [playing, setPlaying] = useState(false);
   const here = seq ?? last;
   useEffect(() => {
@@ -65,10 +66,10 @@ export function TimeTravel({ seq, last, past, onSeq }: Props) {
   return (
     <div className="travel" role="group" aria-label="Time travel">
       <button type="button" aria-pressed={playing} onClick={play}>
-        {playing ? "‖ Stop playback" : "▶ Play"}
+        <Icon name={playing ? "pause" : "play"} /> {playing ? "Stop playback" : "Play"}
       </button>
       <button type="button" aria-label="One event back" disabled={here <= 1} onClick={() => onSeq(Math.max(1, here - 1))}>
-        ‹
+        <Icon name="left" />
       </button>
       <input
         type="range"
@@ -80,14 +81,32 @@ export function TimeTravel({ seq, last, past, onSeq }: Props) {
         onChange={(event) => onSeq(Number(event.target.value))}
       />
       <button type="button" aria-label="One event forward" disabled={here >= last} onClick={() => onSeq(here + 1 >= last ? undefined : here + 1)}>
-        ›
+        <Icon name="right" />
       </button>
       <button type="button" aria-pressed={seq === undefined} onClick={() => onSeq(undefined)}>
-        Now
+        {live ? "Live" : "End"}
       </button>
       <span className="quiet travel-words" data-testid="travel">
-        {seq === undefined ? `event ${last}` : `event ${here} of ${last}${past ? ` · ${past.at.event.replace(/_/g, " ")} · ${moment(past.at.at_ms)}` : ""}`}
+        {seq === undefined ? `event ${last} of ${last}` : `event ${here} of ${last}${past ? ` · ${past.at.event.replace(/_/g, " ")} · ${moment(past.at.at_ms)}` : ""}`}
       </span>
+    </div>
+  );
+}
+
+/** Says that everything on the page is of an earlier moment. */
+export function PastBanner({ seq, last, past, onNow }: { seq: number; last: number; past?: PastState; onNow: () => void }) {
+  return (
+    <div className="past-banner" role="status">
+      <Icon name="clock" />
+      <span>
+        <strong>
+          Viewing event {seq} of {last}
+        </strong>
+        {past && ` · ${past.at.event.replace(/_/g, " ")} · ${moment(past.at.at_ms)}`}. Everything on this page is as it was then.
+      </span>
+      <button type="button" onClick={onNow}>
+        Back to now
+      </button>
     </div>
   );
 }

@@ -10,9 +10,11 @@ export type View = {
   top: number;
 };
 
-export const ROW_HEIGHT = 20;
+export const ROW_HEIGHT = 22;
 export const NAMES_WIDTH = 150;
 const RULER = 22;
+const FONT = "12px Inter, system-ui, sans-serif";
+const FONT_SMALL = "11px Inter, system-ui, sans-serif";
 const BAR_MIN = 2;
 
 export type TimelineScene = {
@@ -69,6 +71,11 @@ export function paint(to: Context, of: TimelineScene, view: View, width: number,
   ticks(to, of, view, x, width, height, ink);
   const drawn = bars(to, of, view, x, height, ink, chosen);
   if (now !== undefined) {
+    // What came later is veiled.
+    to.globalAlpha = 0.7;
+    to.fillStyle = ink["panel"]!;
+    to.fillRect(x(now) + 1, RULER, width, height);
+    to.globalAlpha = 1;
     to.fillStyle = ink["focus"]!;
     to.fillRect(x(now) - 1, 0, 2, height);
   }
@@ -98,7 +105,7 @@ function bars(to: Context, of: TimelineScene, view: View, x: (at: number) => num
   return drawn;
 }
 
-/** A bar also shows its status by pattern: failed ones are crossed, open ones hollow. */
+/** A bar also shows its status by pattern: failed ones are crossed, those that wait for a person striped, other open ones hollow. */
 function bar(to: Context, x: number, y: number, wide: number, high: number, status: string, ink: Ink, picked: boolean): void {
   const colour = ink[status] ?? ink["idle"]!;
   to.fillStyle = colour;
@@ -116,6 +123,21 @@ function bar(to: Context, x: number, y: number, wide: number, high: number, stat
       }
       to.stroke();
     }
+  } else if (status === "asking") {
+    to.save();
+    to.beginPath();
+    to.rect(x, y, wide, high);
+    to.clip();
+    to.globalAlpha = 0.45;
+    to.lineWidth = 4;
+    to.beginPath();
+    for (let at = x - high; at < x + wide; at += 11) {
+      to.moveTo(at, y + high);
+      to.lineTo(at + high, y);
+    }
+    to.stroke();
+    to.restore();
+    to.strokeRect(x + 0.75, y + 0.75, Math.max(1, wide - 1.5), high - 1.5);
   } else to.strokeRect(x + 0.75, y + 1, Math.max(1, wide - 1.5), high - 2);
   if (picked) {
     to.strokeStyle = ink["focus"]!;
@@ -134,7 +156,7 @@ function idleColumns(to: Context, of: TimelineScene, view: View, x: (at: number)
     to.fillStyle = ink["soft"]!;
     to.fillRect(left, 0, right - left, height);
     to.fillStyle = ink["quiet"]!;
-    to.font = "11px system-ui, sans-serif";
+    to.font = FONT_SMALL;
     const words = `⋯ ${idleWords(stretch.to - stretch.from)}`;
     if (right - left > to.measureText(words).width + 6) to.fillText(words, left + 3, 14);
     else to.fillText("⋯", (left + right) / 2 - 5, 14);
@@ -149,7 +171,7 @@ const TICK_WORDS_WIDTH = 60;
 function ticks(to: Context, of: TimelineScene, view: View, x: (at: number) => number, width: number, height: number, ink: Ink): void {
   const many = Math.max(1, Math.floor((width - NAMES_WIDTH) / TICK_WIDTH));
   const first = of.axis.stretches[0]?.from ?? 0;
-  to.font = "11px system-ui, sans-serif";
+  to.font = FONT_SMALL;
   for (let index = 0; index < many; index++) {
     const at = view.from + ((view.to - view.from) * index) / many;
     // Neither a mark nor its text is drawn over collapsed time.
@@ -181,7 +203,7 @@ function names(to: Context, of: TimelineScene, view: View, height: number, ink: 
   to.fillStyle = ink["panel"]!;
   to.fillRect(0, 0, NAMES_WIDTH, height);
   to.fillStyle = ink["ink"]!;
-  to.font = "12px system-ui, sans-serif";
+  to.font = FONT;
   const first = Math.max(0, Math.floor((view.top - RULER) / ROW_HEIGHT));
   for (let index = first; index < of.steps.nodes.length; index++) {
     const y = RULER + index * ROW_HEIGHT - view.top;

@@ -2,9 +2,10 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import { useTheme } from "../shell/theme";
 import { count } from "../shell/format";
+import { Icon } from "../ui/icon";
 import { axisOf, positionOf } from "./time-axis";
 import { NAMES_WIDTH, paint, ROW_HEIGHT, timelineScene, stepPosition, stepAt, type Ink, type View } from "./timeline-canvas";
-import { rowOf, durationOf, startOf, stepOf, type Steps } from "./steps";
+import { ASK_STEP, rowOf, durationOf, startOf, stepOf, type Steps } from "./steps";
 
 type Props = {
   steps: Steps;
@@ -12,13 +13,13 @@ type Props = {
   onChoose: (step: number) => void;
   /** Nodes that only wait. */
   idle?: ReadonlySet<string>;
-  /** The time of the last known event. */
+  /** The current time while something is open. */
   now_ms: number;
   /** The selected time, during time travel. */
   at_ms?: number;
 };
 
-const INKS = { panel: "--panel", ink: "--ink", quiet: "--quiet", soft: "--soft", focus: "--focus", idle: "--off", running: "--busy", succeeded: "--ok", failed: "--bad", retrying: "--hold", waiting: "--hold", skipped: "--off" };
+const INKS = { panel: "--panel", ink: "--ink", quiet: "--quiet", soft: "--soft", focus: "--focus", idle: "--off", running: "--busy", succeeded: "--ok", failed: "--bad", retrying: "--hold", waiting: "--k-wait", asking: "--hold", skipped: "--off" };
 
 function inks(): Ink {
   const style = getComputedStyle(document.documentElement);
@@ -35,10 +36,12 @@ export function Timeline({ steps, chosen, onChoose, idle, now_ms, at_ms }: Props
 
   const drawn = useMemo(() => {
     const waits = steps.nodes.map((node) => idle?.has(node) ?? false);
-    const all = steps.rows.map((row) => ({ start: startOf(row), long: durationOf(row, now_ms), waits: waits[row[1]] ?? false }));
+    const all = steps.rows.map((row) => ({ start: startOf(row), long: durationOf(row, now_ms), waits: (waits[row[1]] ?? false) || stepOf(row) === ASK_STEP }));
     return timelineScene(steps, axisOf(all, cut), byOrder, now_ms);
   }, [steps, idle, byOrder, cut, now_ms]);
-  const whole: View = useMemo(() => ({ from: 0, to: drawn.axis.length, top: 0 }), [drawn]);
+  // While a run is going its latest rows are in view.
+  const bottom = now_ms > 0 ? Math.max(0, steps.nodes.length * ROW_HEIGHT + 30 - size.height) : 0;
+  const whole: View = useMemo(() => ({ from: 0, to: drawn.axis.length, top: bottom }), [drawn, bottom]);
   const view = zoom ?? whole;
 
   useEffect(() => setZoom(undefined), [byOrder, cut]);
@@ -71,6 +74,8 @@ export function Timeline({ steps, chosen, onChoose, idle, now_ms, at_ms }: Props
     const most = Math.max(0, steps.nodes.length * ROW_HEIGHT + 30 - size.height);
     setZoom({ from, to: from + long, top: Math.min(most, Math.max(0, view.top + down)) });
   };
+  const last = steps.rows[steps.rows.length - 1];
+  const real = steps.rows.length - (last && stepOf(last) === ASK_STEP ? steps.rows.filter((row) => stepOf(row) === ASK_STEP).length : 0);
   const perPixel = (view.to - view.from) / Math.max(1, size.width - NAMES_WIDTH);
 
   useEffect(() => {
@@ -130,23 +135,23 @@ export function Timeline({ steps, chosen, onChoose, idle, now_ms, at_ms }: Props
   return (
     <div className="timeline">
       <div className="row timeline-bar">
-        <span className="quiet">{count(steps.rows.length, "step")}</span>
+        <span className="quiet">{count(real, "step")}</span>
         <label>
           <input type="checkbox" checked={cut} disabled={byOrder} onChange={(event) => setCut(event.target.checked)} /> cut idle time
         </label>
         <label>
           <input type="checkbox" checked={byOrder} onChange={(event) => setByOrder(event.target.checked)} /> by order
         </label>
-        <button type="button" aria-label="Zoom into the timeline" onClick={() => zoomBy(0.6)}>+</button>
-        <button type="button" aria-label="Zoom out of the timeline" onClick={() => zoomBy(1.6)}>−</button>
-        <button type="button" aria-label="Show the whole timeline" onClick={() => setZoom(undefined)}>⤢</button>
+        <button type="button" className="btn" data-small data-bare aria-label="Zoom into the timeline" onClick={() => zoomBy(0.6)}><Icon name="in" size={15} /></button>
+        <button type="button" className="btn" data-small data-bare aria-label="Zoom out of the timeline" onClick={() => zoomBy(1.6)}><Icon name="out" size={15} /></button>
+        <button type="button" className="btn" data-small data-bare aria-label="Show the whole timeline" onClick={() => setZoom(undefined)}><Icon name="fit" size={15} /></button>
       </div>
       <div className="timeline-frame">
         <canvas
           ref={canvas}
           role="application"
           aria-roledescription="timeline"
-          aria-label={`${count(steps.rows.length, "step")} on a timeline. Arrow keys go from step to step.`}
+          aria-label={`${count(real, "step")} on a timeline. Arrow keys go from step to step.`}
           tabIndex={0}
           style={{ width: size.width, height: size.height }}
           onKeyDown={onKeyDown}

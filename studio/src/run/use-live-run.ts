@@ -2,8 +2,10 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { follow } from "../api/events";
+import { onReturn } from "../api/connection";
 import { onToken } from "../api/token";
 import type { Graph, Run, RunEvent } from "../api/types";
+import { useInterval } from "../shell/use-interval";
 import { fold, eventName, initialState, stateAt, type RunState } from "./fold";
 
 export type LiveRun = {
@@ -19,6 +21,8 @@ export type LiveRun = {
 
 /** The run is fetched after this long without an event. */
 const SETTLE_MS = 120;
+/** How often a run that is not over is looked at besides its events. */
+const LOOK_MS = 3_000;
 /** Events that change the server's view of the run. */
 const STATE_EVENTS = new Set(["paused", "answered", "finished", "amended", "watched", "resumed"]);
 
@@ -36,6 +40,10 @@ export function useLiveRun(id: string): LiveRun {
   }, [id]);
 
   useEffect(() => onToken(() => setTurn((now) => now + 1)), []);
+  useEffect(() => onReturn(() => setTurn((now) => now + 1)), []);
+  // Only the server knows that the process of a run died: no event says so.
+  const going = run !== undefined && (run.outcome === null || run.outcome === undefined);
+  useInterval(LOOK_MS, going ? () => void api.run(id).then(setRun, () => {}) : undefined);
 
   useEffect(() => {
     let over = false;

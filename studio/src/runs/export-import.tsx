@@ -3,23 +3,14 @@ import { useRef, useState } from "react";
 import { api } from "../api/client";
 import { to, useRouter } from "../router";
 import { download } from "../shell/download";
+import { Icon } from "../ui/icon";
 
 /** Larger files, in bytes, are rejected before they are read: the server accepts no more. */
 const BYTES_MAX = 16 << 20;
 
-export function ExportRun({ run, onWrong }: { run: string; onWrong: (wrong: Error) => void }) {
-  const take = async () => {
-    try {
-      download(`${run}.run.json`, await api.exportRun(run));
-    } catch (caught) {
-      onWrong(caught as Error);
-    }
-  };
-  return (
-    <button type="button" aria-label={`Export ${run}`} onClick={() => void take()}>
-      Export
-    </button>
-  );
+/** Saves a run as a file. */
+export async function exportRun(run: string): Promise<void> {
+  download(`${run}.run.json`, await api.exportRun(run));
 }
 
 export function ImportRun({ onWrong }: { onWrong: (wrong: Error) => void }) {
@@ -53,7 +44,7 @@ export function ImportRun({ onWrong }: { onWrong: (wrong: Error) => void }) {
         }}
       />
       <button type="button" disabled={busy} onClick={() => input.current?.click()}>
-        Import a run…
+        <Icon name="download" /> Import a run…
       </button>
     </>
   );

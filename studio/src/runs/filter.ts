@@ -11,8 +11,14 @@ export type RunFilter = {
   after: string;
 };
 
-export const STATUSES = ["running", "paused", "completed", "failed", "rejected", "aborted", "expired", "stalled"] as const;
+/** The page's own word for runs that are `running` without a live process. */
+export const INTERRUPTED = "interrupted";
 export const PAGE = 50;
+
+/** The words of the filter: every status of the server, and the interrupted ones next to the running ones. */
+export function statusWords(statuses: string[]): string[] {
+  return statuses.flatMap((status) => (status === "running" ? [status, INTERRUPTED] : [status]));
+}
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -20,7 +26,7 @@ export function filterOf(search: string): RunFilter {
   const given = new URLSearchParams(search);
   const text = (name: string) => given.get(name) ?? "";
   const day = (name: string) => (DAY.test(text(name)) ? text(name) : "");
-  const status = text("status").split(",").filter((one) => (STATUSES as readonly string[]).includes(one));
+  const status = text("status").split(",").filter(Boolean);
   return { status, workflow: text("workflow"), session: text("session"), text: text("text"), since: day("since"), until: day("until"), after: text("after") };
 }
 
@@ -45,8 +51,12 @@ export function queryOf(filter: RunFilter): { [name: string]: string | number | 
     const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
     return new Date(year, month - 1, date + later).getTime();
   };
+  // Running and interrupted runs have one status on the server, and differ by their process.
+  const [runs, cut] = [filter.status.includes("running"), filter.status.includes(INTERRUPTED)];
+  const status = [...new Set(filter.status.map((one) => (one === INTERRUPTED ? "running" : one)))];
   return {
-    status: filter.status.join(",") || undefined,
+    status: status.join(",") || undefined,
+    driven: runs !== cut ? String(runs) : undefined,
     workflow: filter.workflow || undefined,
     session_id: filter.session || undefined,
     text: filter.text || undefined,

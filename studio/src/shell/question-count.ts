@@ -18,7 +18,7 @@ export function useQuestionCount(): number {
     const look = () => {
       if (document.hidden) return;
       api.approvals().then(
-        ({ approvals }) => !over && setCount(approvals.length),
+        ({ approvals }) => !over && setCount(approvals.filter((one) => one["kind"] !== "break").length),
         () => {},
       );
     };

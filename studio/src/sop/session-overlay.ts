@@ -22,13 +22,15 @@ export function sessionOverlay(walk: SopSession): SessionOverlay {
   });
   const marks: { [node: string]: Mark } = {};
   const remarks: { [node: string]: string } = {};
+  for (const node of Object.keys(numbers)) marks[node] = "passed";
   for (const [node, all] of Object.entries(numbers)) remarks[node] = `visit ${all.slice(0, NUMBERS_MAX).join(", ")}${all.length > NUMBERS_MAX ? "…" : ""}`;
   const known = new Set(walk.procedure.nodes.map((node) => node.id));
   // A rejected move is shown at its target, a rejected call at its node.
   const refused = walk.refused.map(({ target, node }) => (target && known.has(target) ? target : node));
   for (const node of new Set(refused)) {
     if (!node) continue;
-    marks[node] = "refused";
+    // A node that was reached after all, or whose other calls went well, was passed.
+    if (!numbers[node]) marks[node] = "refused";
     remarks[node] = `${remarks[node] ? `${remarks[node]} · ` : ""}refused`;
   }
   if (walk.here) {

@@ -21,7 +21,7 @@ export function SopSessionView({ run, refresh }: { run: Run; refresh: () => void
     <section className="run sop" data-status={run.status}>
       <header className="run-head">
         <h1>{run.workflow}</h1>
-        <StatusWord status={run.status} />
+        <StatusWord of={run} />
         <code className="quiet">{run.run_id}</code>
         <span className="quiet">
           {count(run.steps, "move")} · {duration(run.updated_ms - run.started_ms)}

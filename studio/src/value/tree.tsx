@@ -11,10 +11,11 @@ const OPEN_MEMBERS = 12;
 type Props = { value: Json | undefined; name?: string; depth?: number; label?: string };
 
 /** A named value, expanded as far as is readable. */
-export function Tree({ value, label }: { value: Json | undefined; label: string }) {
+export function Tree({ value, label, bare }: { value: Json | undefined; label: string; /** Shows the members of an object without a line for the object. */ bare?: boolean }) {
+  const members = bare && value !== null && typeof value === "object" && !Array.isArray(value) && Object.keys(value).length <= MEMBERS_SHOWN ? Object.entries(value) : [];
   return (
     <div className="tree" role="group" aria-label={label}>
-      <Branch value={value} depth={0} />
+      {members.length > 0 ? members.map(([name, one]) => <Branch key={name} name={name} value={one} depth={1} />) : <Branch value={value} depth={0} />}
     </div>
   );
 }

@@ -108,9 +108,10 @@ test("the graph is navigated by keys, searched, and left by the tab key", async 
 test("the diagram can be saved as Mermaid, SVG and PNG", async () => {
   const { page } = await open(browser, `${served.url}/runs/run_x`);
   await page.waitForSelector(".node");
-  for (const kind of ["mermaid", "svg", "png"]) {
+  for (const kind of ["Mermaid", "SVG", "PNG"]) {
     const coming = page.waitForEvent("download");
-    await page.getByLabel("Save as").selectOption(kind);
+    await page.getByRole("button", { name: "Save as" }).click();
+    await page.getByRole("menuitem", { name: kind, exact: true }).click();
     const file = await coming;
     expect(file.suggestedFilename()).toMatch(/^made\.(mmd|svg|png)$/);
   }

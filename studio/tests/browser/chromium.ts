@@ -29,8 +29,8 @@ function fromFolder(route: Route): Promise<void> {
 }
 
 /** A new page whose errors fail the test that reads `errors`; for a studio with its own key, with the operator's URL. */
-export async function open(browser: Browser, path: string, dark = false): Promise<{ page: Page; errors: string[] }> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce" });
+export async function open(browser: Browser, path: string, dark = false, viewport = { width: 1440, height: 900 }): Promise<{ page: Page; errors: string[] }> {
+  const context = await browser.newContext({ viewport, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce" });
   if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
   const page = await context.newPage();
   const errors: string[] = [];

@@ -18,14 +18,15 @@ afterAll(async () => {
 });
 
 const text = (page: Page) => page.locator(".cm-content");
-const flaws = (page: Page) => page.getByRole("region", { name: "Flaws" });
+const flaws = (page: Page) => page.getByRole("region", { name: "Problems" });
 const file = () => join(tram.folder, "switch.yaml");
 const edit = (page: Page) => page.getByRole("region", { name: /^Node / });
 
 async function opened(id: string, dark = false): Promise<{ page: Page; errors: string[] }> {
   const found = await open(browser, `${tram.url}/documents/${id}`, dark);
   await found.page.waitForSelector(".node");
-  await flaws(found.page).getByText("No flaws.").waitFor();
+  await found.page.getByRole("button", { name: "Show all" }).click();
+  await flaws(found.page).getByText("No problems.").waitFor();
   return found;
 }
 
@@ -34,6 +35,8 @@ async function cursor(page: Page, words: string): Promise<void> {
   const line = text(page).locator(".cm-line", { hasText: words }).first();
   await line.scrollIntoViewIfNeeded();
   await line.click();
+  // Long lines are wrapped: the first press goes to the end of the visible line.
+  await page.keyboard.press("End");
   await page.keyboard.press("End");
 }
 
@@ -48,9 +51,11 @@ test("a flaw is shown on its line, in the list and on its node, until it is fixe
   expect(await barriers(page)).toEqual([]);
   // The list links to the line.
   await flaws(page).getByRole("button").first().click();
+  // Long lines are wrapped: the first press goes to the end of the visible line.
+  await page.keyboard.press("End");
   await page.keyboard.press("End");
   await page.keyboard.press("Backspace");
-  await flaws(page).getByText("No flaws.").waitFor();
+  await flaws(page).getByText("No problems.").waitFor();
   expect(await page.locator(".node .flaws").count()).toBe(0);
   expect(errors).toEqual([]);
   await page.context().close();
@@ -86,8 +91,8 @@ test("an edit in the graph is a small change of the text, and undo reverts it", 
   await edit(page).getByLabel("Name", { exact: true }).fill("small_parcel");
   await edit(page).getByRole("button", { name: "Rename" }).click();
   await page.locator('[data-node="small_parcel"]').waitFor();
-  await flaws(page).getByText("No flaws.").waitFor();
-  await page.getByRole("button", { name: "Save" }).click();
+  await flaws(page).getByText("No problems.").waitFor();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("saved", { exact: true }).waitFor();
   const lines = before.split("\n");
   const changed = readFileSync(file(), "utf8").split("\n").filter((line, at) => line !== lines[at]);
@@ -95,7 +100,7 @@ test("an edit in the graph is a small change of the text, and undo reverts it", 
   expect(changed.every((line) => line.includes("small_parcel"))).toBe(true);
   await page.getByRole("button", { name: "Undo" }).click();
   await page.locator('[data-node="parcel"]').waitFor();
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("saved", { exact: true }).waitFor();
   expect(readFileSync(file(), "utf8")).toBe(before);
   await page.context().close();
@@ -140,6 +145,8 @@ test("an edge is drawn with the mouse", async () => {
   await page.mouse.move(...(await middle('[data-node="freight"] .react-flow__handle.target')), { steps: 8 });
   await page.mouse.up();
   await page.locator('[data-edge="express>freight"]').waitFor({ state: "attached" });
+  // The text shows the lines of the selected node.
+  await page.locator('[data-node="express"]').click();
   await text(page).getByText("[exit, freight]").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.locator('[data-edge="express>freight"]').waitFor({ state: "detached" });
@@ -152,22 +159,26 @@ test("a file that changed meanwhile is not overwritten without asking", async ()
   writeFileSync(file(), theirs);
   await cursor(page, "id: express");
   await page.keyboard.type(" # quick");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   const asked = page.getByRole("alertdialog");
   await asked.waitFor();
-  expect(await asked.locator('[data-kind="gone"]').first().textContent()).toContain("title: Sending");
-  expect(await asked.locator('[data-kind="new"]').first().textContent()).toContain("title: Shipping");
+  // Both changes are kept: they are at different places.
+  await asked.getByText("do not overlap").waitFor();
+  expect(await asked.locator('[data-from="theirs"]').textContent()).toContain("title: Sending");
+  expect(await asked.locator('[data-from="mine"]').textContent()).toContain("# quick");
   expect(await barriers(page)).toEqual([]);
   expect(readFileSync(file(), "utf8")).toBe(theirs);
-  await asked.getByRole("button", { name: "Overwrite the file" }).click();
+  await asked.getByRole("button", { name: "Save the merged text" }).click();
   await asked.waitFor({ state: "detached" });
   expect(readFileSync(file(), "utf8")).toContain("id: express # quick");
+  expect(readFileSync(file(), "utf8")).toContain("title: Sending");
   // The other choice: the file's text replaces the edited one.
   writeFileSync(file(), theirs);
   await cursor(page, "id: express");
   await page.keyboard.type("er");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await asked.getByRole("button", { name: "Use the file’s text" }).click();
+  await asked.getByRole("button", { name: "Yes, discard my edits" }).click();
   await text(page).getByText("title: Sending").waitFor();
   await page.context().close();
 });

@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 const text = (page: Page) => page.locator(".cm-content");
-const flaws = (page: Page) => page.getByRole("region", { name: "Flaws" });
+const flaws = (page: Page) => page.getByRole("region", { name: "Problems" });
 const panel = (page: Page) => page.getByRole("region", { name: /^Node / });
 const node = (page: Page, id: string) => page.locator(`[data-node="${id}"]`);
 const edge = (page: Page, way: string) => page.locator(`[data-edge="${way}"]`);
@@ -27,7 +27,8 @@ const offered = (page: Page, words: string) => page.locator(".cm-tooltip-autocom
 async function opened(id: string): Promise<{ page: Page; errors: string[] }> {
   const found = await open(browser, `${tram.url}/documents/${id}`);
   await found.page.waitForSelector(".node");
-  await flaws(found.page).getByText("No flaws.").waitFor();
+  await found.page.getByRole("button", { name: "Show all" }).click();
+  await flaws(found.page).getByText("No problems.").waitFor();
   return found;
 }
 
@@ -35,6 +36,8 @@ async function cursor(page: Page, words: string): Promise<void> {
   const line = text(page).locator(".cm-line", { hasText: words }).first();
   await line.scrollIntoViewIfNeeded();
   await line.click();
+  // Long lines are wrapped: the first press goes to the end of the visible line.
+  await page.keyboard.press("End");
   await page.keyboard.press("End");
 }
 
@@ -48,7 +51,7 @@ async function add(page: Page, id: string, kind: string, label: string, what: st
 
 /** Saves, and returns the new content of the file. */
 async function saved(page: Page, name: string): Promise<string> {
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("saved", { exact: true }).waitFor();
   return readFileSync(join(tram.folder, name), "utf8");
 }
@@ -79,7 +82,7 @@ test("a step written as Markdown is added, filled in, renamed and removed in the
   await panel(page).getByLabel("Name", { exact: true }).fill("instead");
   await panel(page).getByRole("button", { name: "Rename" }).click();
   await node(page, "instead").waitFor();
-  await flaws(page).getByText("No flaws.").waitFor();
+  await flaws(page).getByText("No problems.").waitFor();
   expect(await saved(page, "fallback.pflow.md")).toBe(before);
   expect(errors).toEqual([]);
   await page.context().close();
@@ -178,6 +181,8 @@ test("every tool is offered, with its arguments", async () => {
 test("tools are offered in IRs and in Markdown", async () => {
   const ir = await opened("choice.json");
   await cursor(ir.page, '{ "id": "list"');
+  // The line is wrapped: the second press goes to its own start.
+  await ir.page.keyboard.press("Home");
   await ir.page.keyboard.press("Home");
   for (let at = 0; at < '{ "id": "list", "type": "'.length; at++) await ir.page.keyboard.press("ArrowRight");
   await ir.page.keyboard.press("Control+Space");

@@ -36,7 +36,7 @@ test("a run that waits for an answer", async () => {
   const run = await tram.start("order", { input: { amount: 50, name: "Ann", wait_ms: 400 } });
   await tram.until(run, "paused");
   const { page } = await open(browser, `${tram.url}/runs/${run}`);
-  await page.locator('[data-node="write"][data-status="waiting"]').waitFor();
+  await page.locator('[data-node="write"][data-status="asking"]').waitFor();
   await drawn(page);
   await take(page, "studio-run");
 });

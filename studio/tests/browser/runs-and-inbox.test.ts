@@ -65,7 +65,7 @@ test("an input is given as JSON, with breakpoints and a halt at the start", asyn
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await said(page, "paused");
   await page.getByRole("button", { name: "Continue" }).click();
-  await page.locator('[data-node="parcel"][data-status="waiting"]').waitFor();
+  await page.locator('[data-node="parcel"][data-status="asking"]').waitFor();
   await page.context().close();
 });
 
@@ -88,7 +88,7 @@ test("the inbox shows a new question and sends the answer", async () => {
   const card = page.locator(".cards > li", { hasText: "write_note" });
   await card.waitFor();
   expect(await barriers(page)).toEqual([]);
-  await card.getByLabel("Why").fill("agreed");
+  await card.getByLabel("Comment").fill("agreed");
   await card.getByRole("button", { name: "Approve" }).click();
   await card.waitFor({ state: "detached" });
   await tram.until(run, "completed");
@@ -134,14 +134,15 @@ test("runs are searched, filtered and compared, and the URL contains the filter"
   await tram.until(other, "completed");
   const { page } = await open(browser, `${tram.url}/runs`);
   await page.locator(`tr[data-run="${other}"]`).waitFor();
+  await page.getByRole("button", { name: "More filters" }).click();
   await page.getByLabel("Session").fill("monday");
   await page.locator(`tr[data-run="${other}"]`).waitFor({ state: "detached" });
   await page.locator(`tr[data-run="${one}"]`).waitFor();
   expect(page.url()).toContain("session=monday");
-  await page.getByRole("button", { name: "paused" }).click();
+  await page.getByRole("link", { name: "Paused" }).click();
   await page.getByText("No matching runs.").waitFor();
   expect(page.url()).toContain("status=paused");
-  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByRole("link", { name: "Show all", exact: true }).click();
   await page.getByLabel(`Select ${one} to compare`).check();
   await page.getByLabel(`Select ${other} to compare`).check();
   expect(await barriers(page)).toEqual([]);
@@ -154,7 +155,8 @@ test("a run is exported as a file and imported again", async () => {
   const run = await tram.start("choose_shipping", { input: { weight_kg: 3 } });
   await tram.until(run, "completed");
   const { page } = await open(browser, `${tram.url}/runs`);
-  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `Export ${run}` }).click()]);
+  await page.getByRole("button", { name: `Actions of ${run}` }).click();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: /Export as file/ }).click()]);
   const path = join(tram.folder, "taken.run.json");
   await file.saveAs(path);
   await page.getByLabel("Run file").setInputFiles(path);

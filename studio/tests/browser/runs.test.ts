@@ -21,6 +21,8 @@ const said = (page: Page, words: string) => page.locator(".run-head .status", { 
 async function opened(run: string, more = ""): Promise<{ page: Page; errors: string[] }> {
   const found = await open(browser, `${tram.url}/runs/${run}${more}`);
   await found.page.waitForSelector(".node");
+  // Every node can be clicked, wherever it is.
+  await found.page.getByRole("button", { name: "Show all" }).click();
   return found;
 }
 
@@ -28,7 +30,7 @@ test("a run is shown live", async () => {
   // It halts until the page is watching, and then takes a while.
   const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 3000 }, pause_at_start: true });
   const { page, errors } = await opened(run);
-  await said(page, "paused");
+  await said(page, "Paused");
   await tram.ask("POST", `/api/runs/${run}/continue`, {});
   await status(page, "stock", "waiting");
   await status(page, "price", "succeeded");
@@ -90,14 +92,14 @@ test("a question is answered on the run's page", async () => {
   const run = await tram.start("order", { input: { amount: 50, name: "Ann" } });
   await tram.until(run, "paused");
   const { page } = await opened(run);
-  await status(page, "write", "waiting");
+  await status(page, "write", "asking");
   const question = page.getByRole("region", { name: "Question" });
   await question.getByRole("region", { name: "The call" }).getByText("write-file").waitFor();
   expect(await question.getByRole("group", { name: "Arguments" }).textContent()).toContain("Ann");
   // The inspector shows the same for the waiting node.
   await page.locator('[data-node="write"]').click();
   await page.getByRole("article", { name: "Node write" }).getByRole("region", { name: "The call" }).waitFor();
-  await question.getByLabel("Why").fill("known customer");
+  await question.getByLabel("Comment").fill("known customer");
   await question.getByRole("button", { name: "Approve" }).click();
   await said(page, "completed");
   await status(page, "write", "succeeded");
@@ -124,10 +126,10 @@ test("the debugger halts at a breakpoint, steps, continues, and stops", async ()
   await bar.getByRole("button", { name: "Step" }).click();
   await expect.poll(async () => (await tram.until(run, "paused")).steps).toBeGreaterThan(before);
   await bar.getByRole("button", { name: "Continue" }).click();
-  await status(page, "large", "waiting");
+  await status(page, "large", "asking");
   await status(page, "both", "succeeded");
   await bar.getByRole("button", { name: "Continue" }).click();
-  await status(page, "small", "waiting");
+  await status(page, "small", "asking");
   expect(await barriers(page)).toEqual([]);
   await bar.getByRole("button", { name: "Stop" }).click();
   await said(page, "aborted");
@@ -173,9 +175,9 @@ test("a fork with another output takes another branch, and the two are compared"
   await page.getByLabel(/Output of step/).fill('{"total": 500, "name": "Bea"}');
   await page.getByRole("button", { name: "Fork", exact: true }).click();
   await page.waitForURL((url) => !url.pathname.includes(run));
-  await said(page, "paused");
-  await status(page, "write", "waiting");
-  await page.getByRole("link", { name: "compare", exact: true }).click();
+  await said(page, "Waiting for approval");
+  await status(page, "write", "asking");
+  await page.getByRole("link", { name: "compare with it" }).click();
   await page.getByText(/steps? of \d+ differ/).waitFor();
   expect(await page.locator("table.compare").textContent()).toContain("write");
   expect(await barriers(page)).toEqual([]);
@@ -183,7 +185,7 @@ test("a fork with another output takes another branch, and the two are compared"
 });
 
 test.each([["light"], ["dark"]])("every page can be used by everybody, %s", async (theme) => {
-  for (const path of ["", "/runs", "/inbox", "/documents", "/tools/order", "/compare", "/playground", "/nowhere"]) {
+  for (const path of ["", "/tools", "/runs", "/inbox", "/documents", "/documents/order.yaml", "/tools/order", "/compare", "/playground", "/nowhere"]) {
     const { page } = await open(browser, tram.url + path, theme === "dark");
     await page.locator("h1").first().waitFor();
     await page.waitForLoadState("networkidle");
