@@ -130,6 +130,8 @@ pub(crate) struct ActiveRun {
     pub(crate) answers: watch::Sender<AnswerState>,
     /// Whether the driver has released the run and is about to exit.
     pub(crate) is_exiting: AtomicBool,
+    /// The run as its driver left it, once everything about it is durable.
+    last_state: Mutex<Option<Arc<Run>>>,
 }
 
 /// The state of the answers that a driver was started with.
@@ -147,6 +149,12 @@ pub(crate) enum AnswerState {
 }
 
 impl ActiveRun {
+    /// The run as its driver left it.
+    fn last_state(&self) -> MutexGuard<'_, Option<Arc<Run>>> {
+        let last = self.last_state.lock();
+        last.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Sets the state of the answers, if it is still pending.
     pub(crate) fn set_answer_state(&self, speech: AnswerState) {
         self.answers.send_if_modified(|now| {

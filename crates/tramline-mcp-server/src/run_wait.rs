@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::seams::RunStatus;
-use tramline_engine::{DriveOutcome, Engine, Fault, PauseAnswer, RunHandle, RunStart};
+use tramline_engine::{DriveOutcome, Engine, Fault, LoadedRun, PauseAnswer, RunHandle, RunStart};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::run::Run;
@@ -40,6 +40,8 @@ pub(super) struct AwaitedRun {
     pub(super) on_cancel: OnCancel,
     /// Its driver, if it is in this process.
     driver: Option<RunHandle>,
+    /// Its state at its last pause or end, if this process has driven or loaded it.
+    state: Option<Arc<Run>>,
 }
 
 impl AwaitedRun {
@@ -53,30 +55,37 @@ impl AwaitedRun {
             reported: ReportedProgress::default(),
             on_cancel: OnCancel::Abort,
             driver: Some(handle),
+            state: None,
         })
     }
 
     /// Loads a run from its journal.
     pub(super) async fn load(engine: &Engine, id: &RunId) -> Result<Self, Fault> {
-        let Run { graph, seq, .. } = engine.load(id).await?.run;
-        Ok(Self {
-            run: id.clone(),
-            graph,
+        Ok(Self::of(&engine.load(id).await?.run))
+    }
+
+    /// A run that was just loaded.
+    pub(super) fn of(run: &Run) -> Self {
+        Self {
+            run: run.id.clone(),
+            graph: Arc::clone(&run.graph),
             reported: ReportedProgress {
-                seen: seq,
+                seen: run.seq,
                 count: 0,
             },
             on_cancel: OnCancel::Abort,
             driver: None,
-        })
+            state: None,
+        }
     }
 
-    /// Answers the questions of a run and resumes it.
+    /// Answers the questions of a run that was just loaded and resumes it.
     pub(super) async fn answer_and_resume(
         engine: &Engine,
-        run: &Run,
+        loaded: LoadedRun,
         said: Vec<PauseAnswer>,
     ) -> Result<Self, Fault> {
+        let run = &loaded.run;
         Ok(Self {
             run: run.id.clone(),
             graph: Arc::clone(&run.graph),
@@ -85,8 +94,17 @@ impl AwaitedRun {
                 count: 0,
             },
             on_cancel: OnCancel::Continue,
-            driver: engine.answer_and_resume(&run.id, said).await?,
+            driver: engine.answer_loaded(loaded, said).await?,
+            state: None,
         })
+    }
+
+    /// The run at its last pause or end: as its driver left it, otherwise read from its journal.
+    pub(super) async fn state(&mut self, engine: &Engine) -> Result<Arc<Run>, Fault> {
+        match self.state.take() {
+            Some(run) => Ok(run),
+            None => Ok(Arc::new(engine.load(&self.run).await?.run)),
+        }
     }
 
     /// Waits until the run ends or pauses, and drives it if it has no driver.
@@ -94,10 +112,14 @@ impl AwaitedRun {
         let mut changes = engine.store().changes();
         loop {
             if let Some(driver) = self.driver.take() {
-                match driver.wait().await {
+                match driver.wait_for_run().await {
                     // Another process drives it and has received the answer.
                     Err(Fault::Elsewhere { .. }) => {}
-                    ended => return ended,
+                    Err(fault) => return Err(fault),
+                    Ok((ended, state)) => {
+                        self.state = state;
+                        return Ok(ended);
+                    }
                 }
             }
             changes.mark_unchanged();
@@ -117,10 +139,11 @@ impl AwaitedRun {
                 | RunStatus::Rejected
                 | RunStatus::Aborted
                 | RunStatus::Expired => {
-                    let Run {
-                        outcome, pauses, ..
-                    } = Box::pin(engine.load(&self.run)).await?.run;
+                    let run = Box::pin(engine.load(&self.run)).await?.run;
+                    let pauses = run.pauses.clone();
                     let paused = || DriveOutcome::Paused(pauses.into_iter().collect());
+                    let outcome = run.outcome.clone();
+                    self.state = Some(Arc::new(run));
                     return Ok(outcome.map_or_else(paused, DriveOutcome::Finished));
                 }
             }

@@ -20,6 +20,7 @@ pub mod scope;
 pub mod setting_references;
 pub mod sop;
 pub mod step;
+pub mod task_layers;
 pub mod text;
 pub mod todo;
 pub mod trace_context;

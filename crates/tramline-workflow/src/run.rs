@@ -20,6 +20,7 @@ mod external_events;
 mod fan_out;
 mod history;
 mod step_events;
+mod task_records;
 mod tokens;
 
 use active_time::ActiveTime;
@@ -27,6 +28,8 @@ pub(crate) use breakpoints::{BreakCondition, CompiledBreakpoints};
 pub(crate) use fan_out::FanOut;
 use history::VisitHistory;
 pub use step_events::failure_value;
+pub(crate) use task_records::TaskEnd;
+use task_records::TaskRecords;
 use tokens::TokenFlow;
 pub use tokens::{Approval, Token};
 
@@ -84,6 +87,9 @@ pub struct Run {
     /// The open budget pause: nothing starts until it is answered.
     pub(crate) budget_pause: Option<Seq>,
     active_time: ActiveTime,
+    /// When the event that is being applied happened.
+    event_ms: i64,
+    pub(crate) records: TaskRecords,
     /// The node and label of every visit, for rebuilding the flow when the graph is extended.
     visit_trail: Vec<(NodeIx, Str, Option<u32>)>,
 }
@@ -190,6 +196,8 @@ impl Run {
             held_tokens: BTreeMap::new(),
             budget_pause: None,
             active_time: ActiveTime::since(at_ms),
+            event_ms: at_ms,
+            records: TaskRecords::default(),
             visit_trail: Vec::new(),
             graph,
             started: Arc::new(started),
@@ -237,6 +245,7 @@ impl Run {
         if self.outcome.is_some() {
             return Err(illegal("the run has ended".into()));
         }
+        self.event_ms = entry.at_ms;
         self.apply_event(entry).map_err(illegal)?;
         self.update_clock(entry.at_ms);
         self.seq = entry.seq;
@@ -316,6 +325,11 @@ impl Run {
     /// The last finished visit.
     pub(crate) fn last_visit(&self) -> Option<u32> {
         self.history.last()
+    }
+
+    /// The pause that was answered with a rejection.
+    pub fn rejected_at(&self) -> Option<Seq> {
+        self.records.rejected_at
     }
 
     /// How often a node was visited.

@@ -5,7 +5,7 @@
 //! after the event it has seen, so a stale entry costs one rejected append and nothing else.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tramline_workflow::ids::RunId;
 use tramline_workflow::run::Run;
 
@@ -27,14 +27,14 @@ struct PausedRuns {
 }
 
 struct CachedRun {
-    run: Run,
+    run: Arc<Run>,
     bytes: u64,
     number: u64,
 }
 
 impl PausedRunCache {
     /// Caches a run with the size of its journal.
-    pub(super) fn put(&self, run: Run, bytes: u64) {
+    pub(super) fn put(&self, run: Arc<Run>, bytes: u64) {
         if bytes > CACHED_RUN_BYTES_MAX {
             return;
         }
@@ -61,7 +61,7 @@ impl PausedRunCache {
     /// Takes a run out.
     pub(super) fn take(&self, id: &RunId) -> Option<(Run, u64)> {
         let copy = self.lock_runs().runs.remove(id)?;
-        Some((copy.run, copy.bytes))
+        Some((Arc::unwrap_or_clone(copy.run), copy.bytes))
     }
 
     /// Whether the cache is empty.

@@ -52,6 +52,15 @@ impl RunHandle {
         }
     }
 
+    /// Waits until the run ends or pauses. Also returns the run as its driver left it, so that a
+    /// reply about it need not read its journal.
+    pub async fn wait_for_run(self) -> Result<(DriveOutcome, Option<Arc<Run>>), Fault> {
+        let active = Arc::clone(&self.active);
+        let ended = self.wait().await?;
+        let last = active.last_state().take();
+        Ok((ended, last))
+    }
+
     /// Waits until the run ends or pauses. Dropping the handle does not stop the run.
     pub async fn wait(self) -> Result<DriveOutcome, Fault> {
         let died = match self.task {
@@ -183,8 +192,12 @@ impl EngineInner {
         if matches!(ended, DriveOutcome::Finished(_)) && rest.run.started.intent.is_some() {
             Box::pin(self.record_plan(&rest.run)).await;
         }
-        if matches!(ended, DriveOutcome::Paused(_)) && rest.is_durable {
-            self.paused_runs.put(rest.run, rest.bytes);
+        if rest.is_durable {
+            let run = Arc::new(rest.run);
+            if matches!(ended, DriveOutcome::Paused(_)) {
+                self.paused_runs.put(Arc::clone(&run), rest.bytes);
+            }
+            *seat.active.last_state() = Some(run);
         }
         Ok((ended, rest.is_claimed))
     }
@@ -200,6 +213,7 @@ impl EngineInner {
     async fn apply_answers(
         &self,
         id: &RunId,
+        loaded: Option<LoadedRun>,
         said: &[PauseAnswer],
         decided: &mut Vec<AuditDecision>,
     ) -> Result<Option<(Run, JournalWriter)>, Fault> {
@@ -213,7 +227,10 @@ impl EngineInner {
                     bytes,
                     entries,
                     ..
-                } = self.load(id).await?;
+                } = match loaded {
+                    Some(loaded) => loaded,
+                    None => self.load(id).await?,
+                };
                 if let Some(observer) = self.observer() {
                     observer.on_replay(&run, &entries);
                 }
@@ -303,11 +320,31 @@ impl Engine {
         id: &RunId,
         said: Vec<PauseAnswer>,
     ) -> Result<Option<RunHandle>, Fault> {
+        self.answer_with(id, None, said).await
+    }
+
+    /// The same for a run that the caller has just loaded: its journal is not read again. If
+    /// something was appended since, the driver reads that.
+    pub async fn answer_loaded(
+        &self,
+        loaded: LoadedRun,
+        said: Vec<PauseAnswer>,
+    ) -> Result<Option<RunHandle>, Fault> {
+        let id = loaded.run.id.clone();
+        self.answer_with(&id, Some(loaded), said).await
+    }
+
+    async fn answer_with(
+        &self,
+        id: &RunId,
+        loaded: Option<LoadedRun>,
+        said: Vec<PauseAnswer>,
+    ) -> Result<Option<RunHandle>, Fault> {
         let said = self.check_edited_answers(id, said).await?;
         let said = self.redact_answers(said).await;
         self.end_abandoned_children(id, &said).await?;
         match self.wait_for_drive_slot(id).await {
-            Ok(seat) => match self.apply_and_audit_answers(id, &said).await? {
+            Ok(seat) => match self.apply_and_audit_answers(id, loaded, &said).await? {
                 Some((run, ledger)) => {
                     seat.active.answers.send_replace(AnswerState::Pending);
                     return Ok(Some(self.spawn_driver(seat, run, ledger)));
@@ -342,10 +379,11 @@ impl Engine {
     async fn apply_and_audit_answers(
         &self,
         id: &RunId,
+        loaded: Option<LoadedRun>,
         said: &[PauseAnswer],
     ) -> Result<Option<(Run, JournalWriter)>, Fault> {
         let mut decided = Vec::new();
-        let came = self.0.apply_answers(id, said, &mut decided).await;
+        let came = self.0.apply_answers(id, loaded, said, &mut decided).await;
         // If the run waits for anything else, the answers are appended on another path.
         if !matches!(came, Ok(None)) {
             for decision in decided {

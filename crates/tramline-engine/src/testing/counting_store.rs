@@ -1,4 +1,4 @@
-//! A store that counts its writes, by whether they wait for the disk.
+//! A store that counts its writes, by whether they wait for the disk, and its readings of journals.
 
 use crate::seams::{
     Append, AppendError, Claim, JournalChunk, RunFilter, RunPage, RunRow, Store, StoreFault,
@@ -11,12 +11,13 @@ use tokio::sync::watch;
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::journal::ContentDigest;
 
-/// A store with counts of its writes. Clones share the counts.
+/// A store with counts of its writes and of its readings of journals. Clones share the counts.
 #[derive(Clone, Default)]
 pub struct CountingStore<S> {
     store: S,
     synced: Arc<AtomicUsize>,
     relaxed: Arc<AtomicUsize>,
+    reads: Arc<AtomicUsize>,
 }
 
 impl<S> CountingStore<S> {
@@ -26,6 +27,7 @@ impl<S> CountingStore<S> {
             store,
             synced: Arc::default(),
             relaxed: Arc::default(),
+            reads: Arc::default(),
         }
     }
 
@@ -37,6 +39,11 @@ impl<S> CountingStore<S> {
     /// How many became durable soon after.
     pub fn relaxed(&self) -> usize {
         self.relaxed.load(Ordering::Relaxed)
+    }
+
+    /// How often a journal was read from its beginning.
+    pub fn reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
     }
 
     fn count_synced(&self) -> &S {
@@ -61,6 +68,9 @@ impl<S: Store> Store for CountingStore<S> {
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<JournalChunk>, StoreFault> {
+        if after == 0 {
+            self.reads.fetch_add(1, Ordering::Relaxed);
+        }
         self.store.read(run, after).await
     }
 

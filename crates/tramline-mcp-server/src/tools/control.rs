@@ -25,7 +25,6 @@ mod read;
 mod replan;
 mod seen_checkpoint;
 mod status;
-mod task_layers;
 mod wait;
 
 pub(crate) use control_state::ControlState;

@@ -17,6 +17,7 @@ mod concurrent_commands;
 mod decisions;
 mod flaws;
 mod intents;
+mod journal_reads;
 mod ownership;
 mod racing;
 mod replies;

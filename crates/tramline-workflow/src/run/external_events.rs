@@ -31,7 +31,7 @@ impl Run {
 
     pub(super) fn apply_pause(&mut self, entry: &Entry, pause: &Pause) -> Result<(), String> {
         match pause {
-            Pause::Layer { .. } => {}
+            Pause::Layer { .. } => self.records.passed_layers += 1,
             Pause::Budget { .. } => self.budget_pause = Some(entry.seq),
             Pause::Approval { node, .. } => {
                 self.hold_token(entry.seq, *node, |leave| leave.approval != Approval::Full)?
@@ -71,9 +71,9 @@ impl Run {
         let Event::Answered {
             pause,
             answer,
+            by,
             why,
             via,
-            ..
         } = &entry.event
         else {
             return Ok(());
@@ -83,8 +83,10 @@ impl Run {
             return Err(format!("there is no open pause at {pause}"));
         };
         let approval = self.granted_approval(entry.seq, &asked, *via);
+        let edited = asked.node();
         match (&mut asked, answer) {
             (_, Answer::Reject) => {
+                self.records.rejected_at = Some(pause);
                 self.pending_outcome = Some(Outcome::Rejected {
                     node: asked.node(),
                     why: why.clone(),
@@ -166,6 +168,9 @@ impl Run {
                 self.pauses.insert(pause, asked);
                 return Err(message);
             }
+        }
+        if let (Answer::ProceedWith { arguments }, Some(node)) = (answer, edited) {
+            self.records.edit(node, arguments.clone(), by.clone());
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Applies step events: takes and sends tokens, and keeps outputs.
 
-use super::{OpenStep, Run, StepStage, Token};
+use super::{OpenStep, Run, StepStage, TaskEnd, Token};
 use crate::failure::Failure;
 use crate::graph::Graph;
 use crate::ids::BUILTIN;
@@ -32,6 +32,8 @@ impl Run {
         }
         self.count_step(step, node)?;
         self.take_token(node)?;
+        // A step that only computes has no start event: it started when the previous event happened.
+        self.records.start(node, self.updated_ms);
         Ok(None)
     }
 
@@ -54,6 +56,7 @@ impl Run {
         self.layer.left = self.layer.left.saturating_sub(1);
         self.drop_given_output(&token);
         self.approved_calls.remove(&token.clearance.approved_pause);
+        self.records.start(node, self.event_ms);
         Ok(token)
     }
 
@@ -163,6 +166,7 @@ impl Run {
         if let Value::Object(scope) = &mut self.scope {
             Arc::make_mut(scope).insert(graph.node(node).id.clone(), output.clone());
         }
+        self.records.finish(node, TaskEnd::Succeeded, self.event_ms);
         let visit = self.store_output(&graph, node, output);
         let label = label.map_or(DEFAULT_LABEL, Str::as_str);
         self.finish_visit(&graph, node, label, Some(visit));
@@ -191,6 +195,8 @@ impl Run {
             }
             self.store_output(&graph, node, output)
         });
+        let end = TaskEnd::Failed(Box::new(failure.clone()));
+        self.records.finish(node, end, self.event_ms);
         self.layer.failed |= !handled;
         if !handled
             && graph.workflow.unhandled == UnhandledFailure::EndsRun

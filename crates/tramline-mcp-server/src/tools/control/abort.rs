@@ -18,7 +18,7 @@ async fn abort(means: &CallContext, arguments: &Value) -> Result<ControlReply, C
     let why = read::text(arguments, "reason").map(str::to_owned);
     let by = means.caller().journal_name(&means.request);
     means.engine.abort(&run.id, by, why).await?;
-    let loaded = means.engine.load(&run.id).await?;
-    let told = status::run_status(&means.engine, &loaded).await;
+    let ended = means.engine.load(&run.id).await?.run;
+    let told = status::run_status(&means.engine, &ended).await;
     told.map(ControlReply::Status)
 }

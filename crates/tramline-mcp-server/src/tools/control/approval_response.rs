@@ -32,15 +32,16 @@ async fn respond(means: &CallContext, arguments: &Value) -> Result<ControlReply,
         .toolset_state
         .control
         .arrive(&read::workflow_id(arguments)?);
-    let run = read::load_workflow(means, arguments).await?.run;
+    let loaded = read::load_workflow(means, arguments).await?;
+    let run = &loaded.run;
     means.shared.toolset_state.control.admit(&run.id).await?;
-    let asked = read::checkpoint(arguments, &run)?;
+    let asked = read::checkpoint(arguments, run)?;
     let asked = asked.ok_or_else(|| ControlError::invalid_params("`checkpoint_id` is required"))?;
     if run.outcome.is_some() {
-        return Err(ended_fault(&run).into());
+        return Err(ended_fault(run).into());
     }
     let Some(pause) = run.pauses.get(&asked.seq) else {
-        return Err(stale_checkpoint(&run, asked.seq).into());
+        return Err(stale_checkpoint(run, asked.seq).into());
     };
     let answer = read_decision(arguments, pause).map_err(|wrong| wrong.with_workflow(&run.id))?;
     let why = read::text(arguments, "feedback").filter(|text| !text.is_empty());
@@ -51,7 +52,8 @@ async fn respond(means: &CallContext, arguments: &Value) -> Result<ControlReply,
         why: why.map(str::to_owned),
     };
     arrival.record_answer(asked.seq);
-    let gone_on = AwaitedRun::answer_and_resume(&means.engine, &run, vec![said]).await;
+    let id = run.id.clone();
+    let gone_on = AwaitedRun::answer_and_resume(&means.engine, loaded, vec![said]).await;
     let gone_on = gone_on.inspect_err(|_| arrival.discard_answer());
     let mut underway = match gone_on {
         Err(Fault::PersonNeeded(needed)) if means.respondent().shows_forms => {
@@ -59,7 +61,7 @@ async fn respond(means: &CallContext, arguments: &Value) -> Result<ControlReply,
         }
         Err(Fault::PersonNeeded(needed)) => {
             match url_elicitation::wait_for_person(means, TOOL, &needed, arguments).await? {
-                UrlElicitation::Answered => return wait_for_answered_run(means, &run.id).await,
+                UrlElicitation::Answered => return wait_for_answered_run(means, &id).await,
                 UrlElicitation::AskUser(reply) => return Ok(ControlReply::Question(reply)),
                 UrlElicitation::Pending => return Err(Fault::PersonNeeded(needed).into()),
             }

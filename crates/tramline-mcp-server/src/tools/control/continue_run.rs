@@ -58,11 +58,12 @@ async fn continue_run(
         by: by.clone(),
         why: why.clone(),
     });
+    let said: Vec<_> = said.collect();
     let underway = match waits.last() {
-        None => AwaitedRun::load(&means.engine, &run.id).await,
+        None => Ok(AwaitedRun::of(&loaded.run)),
         Some(last) => {
             arrival.record_answer(*last);
-            AwaitedRun::answer_and_resume(&means.engine, run, said.collect()).await
+            AwaitedRun::answer_and_resume(&means.engine, loaded, said).await
         }
     };
     let mut underway = underway.inspect_err(|_| arrival.discard_answer())?;

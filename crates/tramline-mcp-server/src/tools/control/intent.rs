@@ -1,11 +1,10 @@
 //! Turns an intent into tasks: planned by a model if one is configured, otherwise suggested from its words for
 //! the caller to complete.
 //!
-//! A model's plan runs like one given by the caller. A plan from words runs at once only if [`Plan::may_run`]
+//! A model's plan runs like one given by the caller. A plan from words runs at once only if `TaskPlan::may_run`
 //! allows it; otherwise nothing runs and the caller is asked for a plan.
 
 use super::error::ControlError;
-use super::task_layers::{TaskLayers, TaskResult};
 use super::{plan_explanation, plan_request, read};
 use crate::document_check::LIST_TOOLS_TIMEOUT;
 use crate::planner;
@@ -16,6 +15,7 @@ use tramline_engine::loop_runner::Proposal;
 use tramline_engine::planner::{CompletedTask, TaskPlan};
 use tramline_expr::{Map, Str, Value};
 use tramline_formats::yaml_graph::GraphDocument;
+use tramline_workflow::task_layers::{TaskLayers, TaskResult};
 use tramline_workflow::workflow::Action;
 
 /// Maximum length of a finished task's output shown to the model, in characters.
@@ -177,7 +177,7 @@ impl IntentRequest<'_> {
 /// The tasks of a run that succeeded, with their outputs.
 fn finished_calls(loaded: &LoadedRun) -> Vec<CompletedTask> {
     let graph = &loaded.run.graph;
-    let tasks = TaskLayers::of(loaded).tasks.into_iter();
+    let tasks = TaskLayers::of(&loaded.run).tasks.into_iter();
     let done = tasks.filter_map(|task| {
         let node = &graph.workflow.nodes[task.node.index()];
         match (task.result, &node.action) {

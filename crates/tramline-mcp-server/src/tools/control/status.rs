@@ -1,35 +1,34 @@
 //! Status replies of the control toolset.
 
 use super::error::{ControlError, ReplyCode};
-use super::task_layers::{DagTask, TaskLayers, TaskResult};
 use crate::pause_reply::{answer_options, checkpoint_type};
 use crate::reply;
 use crate::tool::CallContext;
 use tramline_engine::seams::RunStatus;
-use tramline_engine::{Engine, Fault, LoadedRun};
+use tramline_engine::{Engine, Fault};
 use tramline_expr::{Map, Value};
 use tramline_views::pause_view::Extent;
 use tramline_views::{pause_view, trace};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, NodeIx, Seq};
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
+use tramline_workflow::journal::{Outcome, Pause, SchedulePolicy};
 use tramline_workflow::run::Run;
+use tramline_workflow::task_layers::{DagTask, TaskLayers, TaskResult};
 use tramline_workflow::workflow::{Action, Template};
 
 /// A status reply, or an error.
 pub(super) type StatusReply = Result<Map, ControlError>;
 
 /// The status of a run: ended, running or waiting.
-pub(super) async fn run_status(engine: &Engine, loaded: &LoadedRun) -> StatusReply {
-    let run = &loaded.run;
+pub(super) async fn run_status(engine: &Engine, run: &Run) -> StatusReply {
     match &run.outcome {
-        Some(outcome) => outcome_status(loaded, outcome),
+        Some(outcome) => outcome_status(run, outcome),
         None if run.pauses.is_empty() => {
             let mut told = status_fields(run, "running");
             told.insert("message", "the workflow is running".into());
             Ok(told)
         }
-        None => Ok(paused_status(engine, loaded).await),
+        None => Ok(paused_status(engine, run).await),
     }
 }
 
@@ -41,9 +40,8 @@ fn status_fields(run: &Run, status: &'static str) -> Map {
 }
 
 /// Status of a run that has ended.
-fn outcome_status(loaded: &LoadedRun, outcome: &Outcome) -> StatusReply {
-    let run = &loaded.run;
-    let layers = TaskLayers::of(loaded);
+fn outcome_status(run: &Run, outcome: &Outcome) -> StatusReply {
+    let layers = TaskLayers::of(run);
     let results = || task_results(&run.graph, layers.tasks.iter());
     match outcome {
         Outcome::Completed { .. } => {
@@ -64,7 +62,7 @@ fn outcome_status(loaded: &LoadedRun, outcome: &Outcome) -> StatusReply {
         }
         Outcome::Rejected { why, .. } => {
             let mut told = status_fields(run, "rejected");
-            if let Some(seq) = rejected_at(loaded) {
+            if let Some(seq) = run.rejected_at() {
                 told.insert("checkpoint_id", checkpoint_id(run, seq).into());
             }
             if let Some(why) = why {
@@ -88,25 +86,8 @@ fn outcome_status(loaded: &LoadedRun, outcome: &Outcome) -> StatusReply {
     }
 }
 
-/// The pause that was answered with a rejection.
-fn rejected_at(loaded: &LoadedRun) -> Option<Seq> {
-    loaded
-        .entries
-        .iter()
-        .rev()
-        .find_map(|entry| match &entry.event {
-            Event::Answered {
-                pause,
-                answer: Answer::Reject,
-                ..
-            } => Some(*pause),
-            _ => None,
-        })
-}
-
 /// Status of a run that waits: for a decision if there is one, otherwise after its layer.
-async fn paused_status(engine: &Engine, loaded: &LoadedRun) -> Map {
-    let run = &loaded.run;
+async fn paused_status(engine: &Engine, run: &Run) -> Map {
     let decision = run.pauses.iter().find(|(_, pause)| needs_decision(pause));
     let Some((seq, pause)) = decision.or_else(|| run.pauses.iter().next()) else {
         return status_fields(run, "running");
@@ -117,7 +98,7 @@ async fn paused_status(engine: &Engine, loaded: &LoadedRun) -> Map {
     if let Some(at_ms) = run.expires_ms() {
         told.insert("expires_at", reply::timestamp(at_ms).into());
     }
-    let layers = TaskLayers::of(loaded);
+    let layers = TaskLayers::of(run);
     let layer = match pause {
         Pause::Layer { index } => *index,
         Pause::Approval { .. }

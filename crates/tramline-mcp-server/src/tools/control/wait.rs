@@ -35,11 +35,11 @@ pub(super) async fn wait_for_run(
         let ended =
             wait_with_progress(&means.engine, &mut underway, &means.request, &wishes).await?;
         match ended {
-            DriveOutcome::Finished(_) => return current_status(means, &underway).await,
+            DriveOutcome::Finished(_) => return current_status(means, &mut underway).await,
             DriveOutcome::Paused(pauses) => {
+                let run = underway.state(&means.engine).await?;
                 // Tasks may have been added in the meantime.
-                let loaded = means.engine.load(&underway.run).await?;
-                underway.graph = Arc::clone(&loaded.run.graph);
+                underway.graph = Arc::clone(&run.graph);
                 let open: Vec<_> = pauses
                     .into_iter()
                     .filter(|(_, p)| needs_decision(p))
@@ -48,11 +48,11 @@ pub(super) async fn wait_for_run(
                     elicitation::ask_client(&means.shared, tool, &underway, &open, &means.request);
                 match put.await? {
                     // No question was asked, so nothing has changed.
-                    None if open.is_empty() => {
-                        let told = status::run_status(&means.engine, &loaded).await;
+                    None if open.is_empty() || !elicitation::shows_forms(&means.request) => {
+                        let told = status::run_status(&means.engine, &run).await;
                         return told.map(ControlReply::Status);
                     }
-                    None => return current_status(means, &underway).await,
+                    None => return current_status(means, &mut underway).await,
                     Some(AfterElicitation::Resume) => {}
                     Some(AfterElicitation::Reply(reply)) => {
                         return Ok(ControlReply::Question(reply));
@@ -80,19 +80,19 @@ pub(super) async fn resume_with_answer(
     };
     let answered =
         elicitation::apply_answers(&means.shared, state.clone(), responses, &means.request);
-    let (underway, next) = answered.await?;
+    let (mut underway, next) = answered.await?;
     match next {
         AfterElicitation::Resume => wait_for_run(means, tool, underway).await.map(Some),
-        AfterElicitation::Reply(_) => current_status(means, &underway).await.map(Some),
+        AfterElicitation::Reply(_) => current_status(means, &mut underway).await.map(Some),
     }
 }
 
 async fn current_status(
     means: &CallContext,
-    underway: &AwaitedRun,
+    underway: &mut AwaitedRun,
 ) -> Result<ControlReply, ControlError> {
-    let loaded = means.engine.load(&underway.run).await?;
-    let told = status::run_status(&means.engine, &loaded).await;
+    let run = underway.state(&means.engine).await?;
+    let told = status::run_status(&means.engine, &run).await;
     told.map(ControlReply::Status)
 }
 
