@@ -1,7 +1,6 @@
 //! The API for Rust programs: open, load documents, run their tools, control and read runs.
 //!
-//! A thin layer over [`Engine`] and [`House`](crate::wire::House): each method delegates to one of
-//! them.
+//! A thin layer over [`Engine`] and [`App`]: each method delegates to one of them.
 
 use crate::app::{self, App, RunOrigin};
 use crate::config::{Config, read_document};

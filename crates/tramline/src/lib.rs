@@ -32,40 +32,63 @@
 //! ```
 //!
 //! Input and output are plain data: `serde_json` values, numbers, text. Progress arrives through
-//! hooks ([`Request`]) or event by event ([`Follow`]). Through a [`Run`] you wait for a run, answer
+//! hooks ([`RunRequest`]) or event by event ([`RunEvents`]). Through a [`Run`] you wait for a run, answer
 //! it, halt it, step through it, fork it and read it. All types are `Send`. `docs/library.md` is
 //! the guide, with an example for each use in `examples/`.
 
-pub mod api;
+mod api;
+#[doc(hidden)]
 pub mod app;
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod config;
 mod document_files;
+#[doc(hidden)]
 pub mod linked_documents;
 mod protected_paths;
+#[doc(hidden)]
 pub mod trust;
 
+// The API. `cargo xtask tidy` counts it: what is hidden below may change in any release.
 pub use api::{
     Answer, Document, Error, Event, Failure, Fork, HttpServer, LoopRequest, LoopResponse,
-    LoopRunner, OutcomeKind, Question, ReplayResult, Run, RunEvents, RunOutcome, RunRequest,
-    StartRequest, Step, Tool, ToolInfo, Trace, Tramline,
+    LoopRunner, LoopStatus, OnFailure, OutcomeKind, Question, ReplayResult, Run, RunEvents,
+    RunOutcome, RunRequest, StartRequest, Step, Tool, ToolInfo, Trace, Tramline,
 };
 pub use config::Config;
-pub use tramline_engine::seams::{RunFilter, RunPage, RunRow, RunStatus};
+pub use schemars;
+pub use tramline_builtin::HostPattern;
+pub use tramline_engine::seams::{Model, RunFilter, RunPage, RunRow, RunStatus};
+pub use tramline_telemetry::TelemetrySettings;
 pub use tramline_views::compare::Comparison;
 pub use tramline_workflow::flaw::{Flaw, Severity};
 pub use tramline_workflow::ids::{Checkpoint, RunId};
+pub use tramline_workflow::journal::Budget;
 
-pub use schemars;
+#[doc(hidden)]
+pub use api::CallerContext;
+#[doc(hidden)]
 pub use tramline_builtin as builtin;
+#[doc(hidden)]
 pub use tramline_engine as engine;
+#[doc(hidden)]
 pub use tramline_expr as expr;
+#[doc(hidden)]
 pub use tramline_formats as formats;
+#[doc(hidden)]
 pub use tramline_mcp_client as mcp_client;
+#[doc(hidden)]
 pub use tramline_mcp_server as mcp_server;
+#[doc(hidden)]
 pub use tramline_sop as sop;
+#[doc(hidden)]
 pub use tramline_store as store;
+#[doc(hidden)]
 pub use tramline_syntax as syntax;
+#[doc(hidden)]
 pub use tramline_telemetry as telemetry;
+#[doc(hidden)]
 pub use tramline_views as views;
+#[doc(hidden)]
 pub use tramline_workflow as workflow;

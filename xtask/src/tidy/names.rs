@@ -91,6 +91,8 @@ pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     }
     repeated(&types, found);
     measures(&types, &lines_of, found);
+    journal_readings(root, found)?;
+    public_items(root, found)?;
     Ok(())
 }
 
@@ -122,6 +124,62 @@ fn measures(
     }
     let all: usize = lines_of.values().sum();
     found.note("measure", format!("production Rust: {all} lines"));
+}
+
+/// The API of the `tramline` crate, and the maximum number of its items.
+const API: (&str, usize) = ("crates/tramline/src/lib.rs", 40);
+
+/// Counts the public items of the API that are not hidden.
+fn public_items(root: &Path, found: &mut TidyReport) -> Result<()> {
+    let (file, most) = API;
+    let items = exported(&paths::read(&root.join(file))?);
+    found.note(
+        "measure",
+        format!("items of the Rust API: {items} of at most {most}"),
+    );
+    if items > most {
+        found.problem(file, format!("exports {items} items; hide all but {most}"));
+    }
+    Ok(())
+}
+
+/// The number of names that a file exports without `#[doc(hidden)]`.
+fn exported(text: &str) -> usize {
+    let code = text.lines().filter(|line| !line.starts_with("//"));
+    let code: Vec<&str> = code.collect();
+    let code = code.join("\n");
+    let statements = code.split_inclusive(';');
+    let names = statements.filter_map(|statement| {
+        let at = statement.find("pub ")?;
+        let (before, item) = statement.split_at(at);
+        let hidden = before.contains("#[doc(hidden)]");
+        (!hidden).then(|| match item.split_once('{') {
+            Some((_, list)) => list
+                .split(',')
+                .filter(|name| name.contains(char::is_alphabetic))
+                .count(),
+            None => 1,
+        })
+    });
+    names.sum()
+}
+
+/// The test that counts how often a journal is read for one reply.
+const READS_TEST: (&str, &str) = (
+    "crates/tramline-mcp-server/tests/it/control/journal_reads.rs",
+    "a_reply_reads_the_journal_once",
+);
+
+fn journal_readings(root: &Path, found: &mut TidyReport) -> Result<()> {
+    let (file, test) = READS_TEST;
+    match paths::read(&root.join(file))?.contains(test) {
+        true => found.note(
+            "measure",
+            format!("journal readings per reply: 1, counted by the test `{test}`"),
+        ),
+        false => found.problem(file, format!("the test `{test}` is missing")),
+    }
+    Ok(())
 }
 
 /// Whether a file is shipped: neither a test, nor a benchmark, nor a development task.
@@ -167,6 +225,12 @@ fn defined_type(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_items_are_not_counted() {
+        let text = "//! A `pub ` in prose.\n\nmod a;\n#[doc(hidden)]\npub mod b;\npub use a::{A, B,\n    C,\n};\npub use d;\n";
+        assert_eq!(exported(text), 4);
+    }
 
     #[test]
     fn definitions_of_types_are_found() {

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::Duration;
-use tramline::api::{LoopStatus, OnFailure};
 use tramline::{Config, LoopRequest, Tool, Tramline};
+use tramline::{LoopStatus, OnFailure};
 use tramline_test_server::processes::wait_until;
 
 mod host;
