@@ -60,7 +60,7 @@ struct PlanHistoryState {
 /// A learned plan, as shown to people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LearnedPlan {
-    /// Its id. [`Learnt::forget_lesson`] accepts the id or a prefix of it.
+    /// Its id. `tramline learn forget` accepts the id or a prefix of it.
     pub id: String,
     /// The stored words of the intent.
     pub intent: Str,

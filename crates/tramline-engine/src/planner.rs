@@ -148,7 +148,7 @@ pub struct MissingArgument {
 }
 
 impl TaskPlan {
-    /// Whether nothing is missing. A complete plan is not necessarily safe to run: see [`Plan::may_run`].
+    /// Whether nothing is missing. A complete plan is not necessarily safe to run: see [`Self::may_run`].
     pub fn is_complete(&self) -> bool {
         let all = self.uncovered.is_empty() && self.unused_values.is_empty();
         !self.tools.is_empty() && all && self.missing.is_empty()

@@ -1,6 +1,6 @@
 //! Search over everything callable: by words, by past requests and, with an embedder, by embeddings.
 //!
-//! [`Index`] is pure: no clock, no I/O, and the same documents give the same results. [`Finder`] combines it with an
+//! [`SearchIndex`] is pure: no clock, no I/O, and the same documents give the same results. [`Finder`] combines it with an
 //! embedder. `docs/search.md` explains ranking and confidence.
 
 mod confidence;
@@ -96,7 +96,7 @@ impl SearchIndex {
         Self::default()
     }
 
-    /// Adds a document, replacing the one with the same id. The vector is its embedding, see [`Vector::of_card`].
+    /// Adds a document, replacing the one with the same id. The vector is its embedding, see [`SearchDocument`].
     pub fn put(&mut self, card: SearchDocument, vector: Option<&Vector>) -> Result<(), IndexFull> {
         self.remove(&card.id);
         let slot = match self.free.pop() {

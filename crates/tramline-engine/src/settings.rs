@@ -363,7 +363,7 @@ impl Settings {
     }
 
     /// Redacts a secret that is not a setting, such as a caller's token. Values that are too short or too common are
-    /// not redacted: see [`Settings::not_hidden`].
+    /// not redacted: see [`Settings::not_redacted`].
     pub fn redact_also(&self, name: &str, secret: &str) -> Result<(), SettingsFault> {
         self.change(|state| {
             state.extra_secrets.insert(name.into(), secret.into());

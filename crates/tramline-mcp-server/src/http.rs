@@ -200,7 +200,7 @@ pub struct HttpListener {
 }
 
 impl Server {
-    /// Binds the listener; [`Listening::serve`] answers requests.
+    /// Binds the listener; its `serve` answers requests.
     pub async fn listen(
         self,
         http: HttpOptions,

@@ -145,7 +145,7 @@ impl Server {
         })))
     }
 
-    /// Prepares to serve these graphs instead; nothing changes before [`Server::offer`].
+    /// Prepares to serve these graphs instead; nothing changes before [`Server::replace_graphs`].
     pub fn prepare(
         &self,
         about: ServerDescription,

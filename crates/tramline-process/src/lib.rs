@@ -2,7 +2,7 @@
 //! dropped, and when this process dies.
 //!
 //! A [`ProcessTree`] is a child in its own process group. If the program can be its own launcher
-//! ([`launch_if_asked`]), a launcher process sits between us and the child: it adopts everything
+//! ([`launch_if_requested`]), a launcher process sits between us and the child: it adopts everything
 //! the child leaves behind, even after `setsid`, and ends all of it on request or when we are gone.
 
 #[cfg(target_os = "linux")]

@@ -2,7 +2,7 @@
 //!
 //! A thin layer: each route parses the request, makes one engine or core call and renders the
 //! reply. The crate may not know MCP, and it does not authenticate: the server checks token, host
-//! and origin of each request, and passes in [`Owner`] whose runs it may see and in [`Admission`]
+//! and origin of each request, and passes in [`RunOwner`](tramline_engine::RunOwner) whose runs it may see and in [`Admission`]
 //! whether it presented a token.
 
 mod access;

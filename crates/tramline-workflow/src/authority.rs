@@ -1,6 +1,6 @@
 //! Decides who may answer which pause: one table in one pure function.
 //!
-//! A pause records why it asks ([`Reason`]), and an answer records the channel it came through
+//! A pause records why it asks ([`PauseReason`]), and an answer records the channel it came through
 //! ([`AnswerChannel`]). [`may_answer`] is the complete rule. The engine applies it to every answer
 //! before the answer is journaled, and docs/security.md contains the same table.
 

@@ -13,7 +13,7 @@ use tramline_workflow::journal::{Pause, ProposedCall};
 const PREVIEW_MAX: Duration = Duration::from_secs(5);
 
 impl Engine {
-    /// All pauses of a run as data: see [`question::detailed`]. Redacted like a journal.
+    /// All pauses of a run as data: see [`detailed_value`](tramline_views::pause_view::detailed_value). Redacted like a journal.
     pub async fn pause_details(&self, loaded: &LoadedRun) -> Vec<Value> {
         let mut asked = Vec::new();
         for (seq, pause) in &loaded.run.pauses {

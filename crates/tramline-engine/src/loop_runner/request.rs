@@ -21,7 +21,7 @@ pub enum OnFailure {
     Continue,
     /// No further step starts.
     Stop,
-    /// The planner replans once; after that as [`Mend::Stop`].
+    /// The planner replans once; after that as [`OnFailure::Stop`].
     #[default]
     Replan,
 }

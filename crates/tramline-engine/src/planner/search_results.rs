@@ -53,14 +53,14 @@ pub(super) struct Clause {
 }
 
 impl SearchResults {
-    /// The texts to embed for [`Found::new`]: the request, then its clauses.
+    /// The texts to embed for [`Self::new`]: the request, then its clauses.
     pub fn texts(wish: &str) -> Vec<String> {
         let clauses = text::clauses(wish).into_iter().take(EMBEDDED_CLAUSES_MAX);
         let bare = clauses.map(|clause| literals::without_literals(&clause));
         std::iter::once(wish.to_owned()).chain(bare).collect()
     }
 
-    /// Searches an index for a request. `meanings` are the embeddings of its [`texts`](Found::texts), as far as they
+    /// Searches an index for a request. `meanings` are the embeddings of its [`texts`](Self::texts), as far as they
     /// are available; `lookup` returns the tool of a document, if it may be used.
     pub fn new(
         wish: &str,

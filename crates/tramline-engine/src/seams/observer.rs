@@ -55,7 +55,7 @@ impl std::fmt::Debug for dyn Observer {
 /// A plan that was made or attempted.
 #[derive(Clone, Debug)]
 pub struct PlanningSpan<'a> {
-    /// Its span, as returned by [`Observer::planning`].
+    /// Its span, as returned by [`Observer::begin_planning`].
     pub span: &'a TraceContext,
     /// The parent span.
     pub parent: Option<&'a TraceContext>,

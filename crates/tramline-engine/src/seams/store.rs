@@ -249,7 +249,7 @@ impl RunStatus {
         }
     }
 
-    /// Parses the output of [`Status::as_str`].
+    /// Parses the output of [`Self::as_str`].
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }

@@ -37,7 +37,7 @@ pub struct HitFeatures {
 pub struct Calibration {
     /// The weight of the constant.
     pub bias: f64,
-    /// The weights in the order of [`Signs::weighed`].
+    /// The weights in the order of [`HitFeatures::weighted`].
     pub weights: [f64; HitFeatures::WEIGHED],
 }
 

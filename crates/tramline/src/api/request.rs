@@ -101,10 +101,10 @@ impl IntoFuture for StartRequest {
 type Hook<T> = Option<Box<dyn FnMut(&T) + Send>>;
 type AnswerFuture = Pin<Box<dyn Future<Output = Option<Answer>> + Send>>;
 
-/// A run to start and wait for. Await it to run it and get how it [`Ended`].
+/// A run to start and wait for. Await it to run it and get its [`RunOutcome`](super::RunOutcome).
 ///
 /// Hooks receive durable events, in order, in the task that awaits. A slow hook does not slow the
-/// run. Dropping the future does not end the run unless [`Request::abort_on_drop`] is set: it
+/// run. Dropping the future does not end the run unless [`abort_on_drop`](Self::abort_on_drop) is set: it
 /// continues and can be found by its id.
 #[must_use = "a run starts when it is awaited"]
 pub struct RunRequest {

@@ -37,7 +37,7 @@ impl Run {
 
     /// Waits until the run ends or needs an answer.
     ///
-    /// Another process may drive it. A run without a driver is returned as [`How::Stopped`].
+    /// Another process may drive it. A run without a driver is returned as [`OutcomeKind::Stopped`](super::OutcomeKind::Stopped).
     pub async fn wait(&self) -> Result<RunOutcome, Error> {
         let mut changes = self.engine().store().changes();
         loop {
