@@ -4,7 +4,6 @@ use super::support::{Client, ERAS, Era, connect, over, structured};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 use tokio::sync::Semaphore;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
@@ -74,6 +73,13 @@ impl ControlFixture {
     /// Number of `hold` calls that have started.
     pub(super) fn held_calls(&self) -> usize {
         self.held_calls.load(Ordering::Acquire)
+    }
+
+    /// Waits until this many `hold` calls have started.
+    pub(super) async fn until_held(&self, count: usize) {
+        while self.held_calls() < count {
+            tokio::task::yield_now().await;
+        }
     }
 
     pub(super) fn tools(&self) -> FakeTools {
@@ -321,6 +327,3 @@ async fn parameters_are_no_layer() {
         -32602
     );
 }
-
-/// Long enough for things that happen at once, short enough for things that never happen.
-pub(super) const BRIEF: Duration = Duration::from_millis(200);
