@@ -16,6 +16,7 @@ mod http;
 mod library;
 mod logging;
 mod loops;
+mod reply_shapes;
 mod sessions;
 mod settings;
 mod slow_clients;

@@ -50,7 +50,7 @@ fn tools(files: Vec<(&'static str, String)>) -> FakeTools {
         })
 }
 
-fn serving(files: Vec<(&'static str, String)>) -> Server {
+pub(crate) fn serving(files: Vec<(&'static str, String)>) -> Server {
     over(
         engine(MemoryStore::default(), tools(files)),
         &[Toolset::Sop],
@@ -67,9 +67,9 @@ fn example(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
-const DESK: &str = "---\nagent: desk\n---\n```mermaid\nflowchart TD\n  START --> PAY[Pay] --> WEEK[The week] --> END([End])\n```\n\
+pub(crate) const DESK: &str = "---\nagent: desk\n---\n```mermaid\nflowchart TD\n  START --> PAY[Pay] --> WEEK[The week] --> END([End])\n```\n\
                     ## Node Prompts\n### PAY\n```yaml\ntools: [pay]\n```\nPay.\n### WEEK\n```yaml\nsop: sub/week.md\n```\n";
-const WEEK: &str = "```mermaid\nflowchart TD\n  W1 --> W2([Over])\n```\n";
+pub(crate) const WEEK: &str = "```mermaid\nflowchart TD\n  W1 --> W2([Over])\n```\n";
 
 #[tokio::test]
 async fn sessions_start_move_and_call_with_both_handshakes() {
