@@ -21,6 +21,7 @@ mod recovery;
 pub mod registry;
 mod replay;
 pub mod seams;
+pub mod scrub;
 pub mod search;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]

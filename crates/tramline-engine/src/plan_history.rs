@@ -3,10 +3,6 @@
 //! A bounded table in the store from which the planner's votes come. It contains no secrets: of an intent only words
 //! are stored, of a call only its tool.
 
-mod scrub;
-
-pub use scrub::scrub_intent;
-
 use crate::planner::{PRECEDENTS_MAX, Precedent, PrecedentIndex};
 use crate::seams::{Store, StoreFault};
 use crate::search::{fingerprint, stemmed_words};

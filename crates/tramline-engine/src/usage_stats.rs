@@ -4,8 +4,7 @@
 //! The requests for which something was used successfully are the best data to find it again. They are written in the
 //! background and added up in the store, so that several processes lose nothing.
 
-pub(crate) mod scrub;
-
+use crate::scrub::scrub_request;
 use crate::seams::{Store, StoreFault};
 use crate::search::PAST_REQUESTS_MAX as KEPT_WISHES_MAX;
 use serde::{Deserialize, Serialize};
@@ -116,7 +115,7 @@ impl UsageStats {
 
     /// Remembers a caller's search and its results until the caller uses one of them.
     pub fn record_search(&self, caller: &str, words: &str, found: impl IntoIterator<Item = Str>) {
-        let words = scrub::scrub_request(words);
+        let words = scrub_request(words);
         if words.is_empty() {
             return;
         }
@@ -174,7 +173,7 @@ impl UsageStats {
         }
         let about = |wish: &&PendingSearch| {
             let used = wish.found.iter().any(|found| tools.contains(found));
-            wish.caller == caller && (used || scrub::share_word(&wish.words, text))
+            wish.caller == caller && (used || share_word(&wish.words, text))
         };
         let wishes = lock(&self.searches);
         let mut latest: VecDeque<_> = wishes.iter().rev().filter(about).take(2).collect();
@@ -276,6 +275,17 @@ fn decode(body: Option<&[u8]>) -> ToolUsage {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a request and a text share a significant word.
+fn share_word(wish: &str, text: &str) -> bool {
+    /// Shorter words occur in any text.
+    const TELLING_CHARS_MIN: usize = 4;
+    let text = text.to_lowercase();
+    let words = wish.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| word.chars().count() >= TELLING_CHARS_MIN)
+        .any(|word| text.contains(&word.to_lowercase()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Literal values in a request: quoted texts, paths, URLs, email addresses, numbers.
 
-use std::ops::Range;
-use tramline_expr::Value;
+use crate::scrub::quoted_ranges;
+use tramline_core::Value;
 
 /// Keywords that begin an SQL statement.
 const SQL: [&str; 12] = [
@@ -30,43 +30,6 @@ pub(super) enum LiteralKind {
 pub(super) struct Literal {
     pub(super) kind: LiteralKind,
     pub(super) value: Value,
-}
-
-/// The byte ranges of quoted texts, including their quotes.
-pub(crate) fn quoted_ranges(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut open: Option<(usize, char)> = None;
-    let mut before = ' ';
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let next = chars.peek().map_or(' ', |(_, next)| *next);
-        match open {
-            // A quote with letters on both sides is an apostrophe: `'Ada's book'`.
-            Some((_, end)) if c == end && is_apostrophe(before, c, next) => {}
-            Some((from, end)) if c == end => {
-                found.push(from..at + c.len_utf8());
-                open = None;
-            }
-            Some(_) => {}
-            // A quote inside a word is an apostrophe.
-            None if !before.is_alphanumeric() => {
-                let end = match c {
-                    '"' | '\'' | '`' => Some(c),
-                    '“' => Some('”'),
-                    '‘' => Some('’'),
-                    _ => None,
-                };
-                open = end.map(|end| (at, end));
-            }
-            None => {}
-        }
-        before = c;
-    }
-    found
-}
-
-fn is_apostrophe(before: char, c: char, next: char) -> bool {
-    matches!(c, '\'' | '’') && before.is_alphanumeric() && next.is_alphanumeric()
 }
 
 /// The literals of a text, in order.

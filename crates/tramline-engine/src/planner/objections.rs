@@ -4,7 +4,8 @@
 //! same tool. A plan therefore runs immediately only if it cannot change anything and nothing in the request reverses
 //! its meaning. Every other plan is a suggestion.
 
-use super::{TaskPlan, literals};
+use super::TaskPlan;
+use crate::scrub::quoted_ranges;
 use crate::seams::{Tool, ToolHints};
 use std::ops::Range;
 use tramline_workflow::ids::ToolName;
@@ -237,7 +238,7 @@ struct RequestWords {
 
 impl RequestWords {
     fn of(wish: &str) -> Self {
-        let quoted = literals::quoted_ranges(wish);
+        let quoted = quoted_ranges(wish);
         let inside =
             |at: usize, spans: &[Range<usize>]| spans.iter().any(|span| span.contains(&at));
         let mut words = Self {

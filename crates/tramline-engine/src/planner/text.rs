@@ -1,6 +1,6 @@
 //! Splits texts into clauses and normalized words.
 
-use super::literals;
+use crate::scrub::quoted_ranges;
 use crate::seams::Tool;
 use tramline_expr::Value;
 
@@ -41,7 +41,7 @@ pub(super) fn parts(clause: &str) -> Vec<String> {
 }
 
 fn split_at(wish: &str, dividers: &[&str]) -> Vec<String> {
-    let quoted = literals::quoted_ranges(wish);
+    let quoted = quoted_ranges(wish);
     let inside = |at: usize| quoted.iter().any(|span| span.contains(&at));
     let mut cuts = Vec::new();
     let lower = wish.to_ascii_lowercase();

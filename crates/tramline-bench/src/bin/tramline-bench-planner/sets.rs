@@ -6,7 +6,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use tramline_engine::plan_history::scrub_intent;
+use tramline_core::Str;
+use tramline_core::ids::ToolName;
+use tramline_engine::scrub::scrub_intent;
 use tramline_engine::planner::{
     PlanFeatures, PlanInput, Precedent, PrecedentIndex, SearchResults, TaskPlan, make_plan,
     score_all,

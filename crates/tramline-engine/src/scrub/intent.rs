@@ -1,7 +1,6 @@
 //! Scrubs an intent: keeps its words and replaces all values by a placeholder.
 
-use crate::planner::literals::quoted_ranges;
-use crate::usage_stats::scrub::scrub_within;
+use super::{quoted_ranges, scrub_within};
 
 /// How much of an intent is stored, in characters: a paragraph.
 const INTENT_CHARS_MAX: usize = 600;

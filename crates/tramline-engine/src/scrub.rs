@@ -1,4 +1,10 @@
-//! Scrubs a request: keeps its words and drops what may be a secret or identify a person.
+//! Scrubs text that is stored longer than a run: keeps its words and drops what may be a secret or identify a person.
+
+mod intent;
+
+pub use intent::scrub_intent;
+
+use std::ops::Range;
 
 /// How much of a request is stored, in characters: a sentence or two.
 const REQUEST_CHARS_MAX: usize = 200;
@@ -18,12 +24,12 @@ const SECRET_WORDS: [&str; 9] = [
 ];
 
 /// The words of a request that can be stored.
-pub(super) fn scrub_request(text: &str) -> String {
+pub fn scrub_request(text: &str) -> String {
     scrub_within(text, REQUEST_CHARS_MAX)
 }
 
-/// Like [`harmless`], with another limit in characters.
-pub(crate) fn scrub_within(text: &str, most: usize) -> String {
+/// Like [`scrub_request`], with another limit in characters.
+fn scrub_within(text: &str, most: usize) -> String {
     let mut kept = String::new();
     let mut after_secret = false;
     for word in text.split_whitespace() {
@@ -41,17 +47,6 @@ pub(crate) fn scrub_within(text: &str, most: usize) -> String {
         kept.push_str(word);
     }
     kept
-}
-
-/// Whether a request and a text share a significant word.
-pub(super) fn share_word(wish: &str, text: &str) -> bool {
-    /// Shorter words occur in any text.
-    const TELLING_CHARS_MIN: usize = 4;
-    let text = text.to_lowercase();
-    let words = wish.split(|c: char| !c.is_alphanumeric());
-    words
-        .filter(|word| word.chars().count() >= TELLING_CHARS_MIN)
-        .any(|word| text.contains(&word.to_lowercase()))
 }
 
 /// Whether a word by itself looks like a secret or an email address.
@@ -89,6 +84,43 @@ fn looks_generated(word: &str) -> bool {
     let upper_inside =
         core.chars().skip(1).any(char::is_uppercase) && core.chars().any(char::is_lowercase);
     (digits && letters) || odd || upper_inside
+}
+
+/// The byte ranges of quoted texts, including their quotes.
+pub fn quoted_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, char)> = None;
+    let mut before = ' ';
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map_or(' ', |(_, next)| *next);
+        match open {
+            // A quote with letters on both sides is an apostrophe: `'Ada's book'`.
+            Some((_, end)) if c == end && is_apostrophe(before, c, next) => {}
+            Some((from, end)) if c == end => {
+                found.push(from..at + c.len_utf8());
+                open = None;
+            }
+            Some(_) => {}
+            // A quote inside a word is an apostrophe.
+            None if !before.is_alphanumeric() => {
+                let end = match c {
+                    '"' | '\'' | '`' => Some(c),
+                    '“' => Some('”'),
+                    '‘' => Some('’'),
+                    _ => None,
+                };
+                open = end.map(|end| (at, end));
+            }
+            None => {}
+        }
+        before = c;
+    }
+    found
+}
+
+fn is_apostrophe(before: char, c: char, next: char) -> bool {
+    matches!(c, '\'' | '’') && before.is_alphanumeric() && next.is_alphanumeric()
 }
 
 #[cfg(test)]
