@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{ServiceOptions, Services};
 use tramline_expr::Value;
 use tramline_formats::yaml_graph;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
@@ -20,7 +20,7 @@ pub(crate) fn runtime() -> Option<Runtime> {
 /// A new server.
 pub(crate) fn server() -> Option<Server> {
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(FakeTools::new()), EngineOptions::default());
+    let services = Services::new(store, Arc::new(FakeTools::new()), ServiceOptions::default());
     let document = yaml_graph::read(GRAPH).ok()?;
     let graphs = document.workflows.iter().cloned();
     let graphs: Vec<_> = graphs.map(|graph| (graph, Value::Null)).collect();
@@ -31,5 +31,5 @@ pub(crate) fn server() -> Option<Server> {
         Toolset::Debug,
         Toolset::Sop,
     ];
-    Server::new(engine, ServerDescription::default(), &toolsets, graphs).ok()
+    Server::new(services, ServerDescription::default(), &toolsets, graphs).ok()
 }

@@ -6,7 +6,7 @@ use crate::tensors::Tensors;
 use crate::wordpiece::WordPiece;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_engine::seams::Embedder;
+use tramline_engine::search::Embedder;
 use tramline_engine::search::fingerprint;
 
 /// Largest model file, in bytes. It is read into memory; larger models are not used for search.

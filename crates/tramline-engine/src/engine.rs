@@ -6,28 +6,25 @@
 use crate::attempt;
 use crate::audit::{AuditDecision, AuditWriter, CommandNote};
 use crate::clock;
+use crate::driver::DriveOutcome;
 use crate::fault::Fault;
 use crate::journal_writer::{JournalWriter, run_status};
-use crate::library::Library;
 use crate::long_work::long_work;
-use crate::plan_history::PlanHistory;
-use crate::policy::ToolPolicy;
-use crate::registry::Registry;
+use crate::policy::{PolicyVerdict, ToolPolicy};
 use crate::scrub::scrub_intent;
-use crate::seams::{Exchange, Observer, Store, Tools, Workflows};
-use crate::settings::{RedactingTools, Settings};
-use crate::usage_stats::UsageStats;
+use crate::seams::{DocumentTable, Exchange, Observer, RunListener, Store, Tools, Workflows};
+use crate::settings::{Settings, redacting};
 use crate::workflow_map::WorkflowMap;
 use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_expr::Str;
 use tramline_views::trace::Trace;
-use tramline_workflow::graph::Patch;
+use tramline_workflow::graph::{Graph, Patch};
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
 use tramline_workflow::journal::{Answer, EXPIRY, Entry, Event, Outcome, ParentStep, RunStarted};
 use tramline_workflow::run::Run;
@@ -46,7 +43,6 @@ mod expiry;
 mod export;
 mod fork;
 mod inline_poll;
-mod intent_plan;
 mod load;
 mod options;
 mod pause_details;
@@ -61,7 +57,7 @@ mod run_list;
 mod shutdown;
 mod sop_session;
 mod start;
-mod workflow_usage;
+mod wait;
 
 use append_event::PlannedEvent;
 pub use authority::{Approvals, PersonNeeded, Respondent};
@@ -83,6 +79,7 @@ pub use retention::{PruneResult, Retention};
 pub use run_handle::{PauseAnswer, RunHandle};
 pub use sop_session::{ApprovedCallResult, ArgumentEdit, GatedCall, GatedCallOutcome, SopStart};
 pub use start::{Admission, RunOwner, RunStart};
+pub use wait::{WaitPolicy, WaitedRun};
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]
@@ -91,10 +88,7 @@ pub struct Engine(Arc<EngineInner>);
 pub(crate) struct EngineInner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tools: Arc<dyn Tools>,
-    pub(crate) library: Arc<Library>,
     pub(crate) workflows: Arc<dyn Workflows>,
-    pub(crate) registry: Registry,
-    pub(crate) plan_history: PlanHistory,
     pub(crate) options: EngineOptions,
     pub(crate) stop: CancellationToken,
     /// Drivers, and cancelled calls that still notify their servers.
@@ -112,6 +106,7 @@ pub(crate) struct EngineInner {
     paused_runs: paused_run_cache::PausedRunCache,
     descendants: descendants::DescendantCounts,
     audit: AuditWriter,
+    listeners: RwLock<Arc<Vec<Arc<dyn RunListener>>>>,
     /// The URL of the studio, if it is served.
     studio_url: std::sync::OnceLock<String>,
 }
@@ -181,34 +176,18 @@ impl Engine {
         Self::with_workflows(store, tools, Arc::new(WorkflowMap::default()), options)
     }
 
-    /// An engine whose runs can call these workflows and the saved ones.
+    /// An engine whose runs can call these workflows.
     pub fn with_workflows(
         store: Arc<dyn Store>,
         tools: Arc<dyn Tools>,
         workflows: Arc<dyn Workflows>,
         options: EngineOptions,
     ) -> Self {
-        let tools: Arc<dyn Tools> = match &options.settings {
-            Some(settings) => Arc::new(RedactingTools::new(tools, settings.clone())),
-            None => tools,
-        };
-        let library = Arc::new(Library::new(Arc::clone(&store), workflows));
-        let uses = Arc::new(UsageStats::new(Arc::clone(&store)));
-        let registry = Registry::new(
-            Arc::clone(&store),
-            Arc::clone(&tools),
-            Arc::clone(&library),
-            uses,
-            options.embedder.clone(),
-            options.settings.clone(),
-        );
+        let tools = redacting(tools, options.settings.as_ref());
         Self(Arc::new(EngineInner {
-            plan_history: PlanHistory::new(Arc::clone(&store), options.learn),
             store,
             tools,
-            workflows: Arc::clone(&library) as _,
-            library,
-            registry,
+            workflows,
             options,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -225,6 +204,7 @@ impl Engine {
             paused_runs: Default::default(),
             descendants: Default::default(),
             audit: Default::default(),
+            listeners: RwLock::default(),
             studio_url: Default::default(),
         }))
     }
@@ -318,7 +298,7 @@ impl Engine {
         };
         ledger.open(entry, vec![document])?;
         let seat = self.0.take_drive_slot(&run.id)?;
-        self.count_workflow_use(&graph, &run.id, at_ms);
+        self.notify_start(&graph, &run.id, at_ms);
         Ok(self.spawn_driver(seat, run, ledger))
     }
 
@@ -492,7 +472,8 @@ impl Engine {
         &self.0.audit
     }
 
-    pub(crate) fn options(&self) -> &EngineOptions {
+    /// Its options.
+    pub fn options(&self) -> &EngineOptions {
         &self.0.options
     }
 
@@ -506,19 +487,39 @@ impl Engine {
         &self.0.workflows
     }
 
-    /// The saved workflows.
-    pub fn library(&self) -> &Arc<Library> {
-        &self.0.library
+    /// The documents of a kind in the store.
+    pub fn documents(&self, kind: &'static str) -> DocumentTable {
+        DocumentTable::new(Arc::clone(&self.0.store), kind)
     }
 
-    /// The list of everything that can be called.
-    pub fn registry(&self) -> &Registry {
-        &self.0.registry
+    /// Calls this listener from now on when runs start and end.
+    pub fn listen(&self, listener: Arc<dyn RunListener>) {
+        let all = self.0.listeners.write();
+        Arc::make_mut(&mut all.unwrap_or_else(PoisonError::into_inner)).push(listener);
+    }
+
+    fn notify_start(&self, graph: &Arc<Graph>, run: &RunId, at_ms: i64) {
+        for listener in self.0.listeners().iter() {
+            if let Some(work) = listener.on_start(graph, run, at_ms, &self.0.stop) {
+                self.0.tasks.spawn(work);
+            }
+        }
     }
 
     /// The operator's tool policy, for front ends that call tools outside of runs.
     pub fn policy(&self) -> &ToolPolicy {
         &self.0.options.policy
+    }
+
+    /// Why a listed tool cannot be used, as far as known without asking its server: it is switched
+    /// off, or the operator denies it.
+    pub fn unusable(&self, tool: &ToolName) -> Option<String> {
+        match self.options().policy.verdict(tool) {
+            PolicyVerdict::Deny(pattern) => {
+                Some(format!("the operator's policy denies `{pattern}`"))
+            }
+            PolicyVerdict::Ask(_) | PolicyVerdict::Allow => self.tools().unusable(tool),
+        }
     }
 
     /// The wire messages of a step's call, if they are still available.
@@ -555,6 +556,26 @@ impl EngineInner {
         self.active_runs
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listeners(&self) -> Arc<Vec<Arc<dyn RunListener>>> {
+        let all = self.listeners.read();
+        Arc::clone(&all.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tells the listeners that need it that a run has ended.
+    async fn notify_end(&self, run: &Run) {
+        let listeners = self.listeners();
+        let needs = |listener: &&Arc<dyn RunListener>| listener.needs_end(run);
+        if !listeners.iter().any(|listener| needs(&listener)) {
+            return;
+        }
+        let Ok(loaded) = self.load(&run.id).await else {
+            return;
+        };
+        for listener in listeners.iter().filter(needs) {
+            listener.on_end(&loaded).await;
+        }
     }
 
     /// Whether workflows run as child runs and not as ordinary tool calls.

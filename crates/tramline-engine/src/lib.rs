@@ -5,6 +5,7 @@
 
 mod attempt;
 pub mod audit;
+mod catalog;
 mod change_watcher;
 pub mod clock;
 mod driver;
@@ -16,13 +17,15 @@ mod long_work;
 pub mod loop_runner;
 pub mod plan_history;
 pub mod planner;
+mod planning;
 pub mod policy;
 mod recovery;
 pub mod registry;
 mod replay;
-pub mod seams;
 pub mod scrub;
+pub mod seams;
 pub mod search;
+mod services;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -31,22 +34,25 @@ mod tool_router;
 pub mod usage_stats;
 mod workflow_map;
 
+pub use catalog::Catalog;
 pub use driver::DriveOutcome;
 pub use engine::{
     Admission, Approvals, ApprovedCallResult, ArgumentEdit, DESCENDANTS_MAX, EXPORT_BYTES_MAX,
     EffectPolicy, Engine, EngineOptions, EventStream, ForkRequest, ForkResult, GatedCall,
     GatedCallOutcome, JournalPoint, LoadedRun, PauseAnswer, PersonNeeded, PinnedProcedures,
     PinnedStart, PruneResult, Quota, RUNS_DRIVEN_MAX, ReplayStore, ReservedTools, Respondent,
-    Retention, RunHandle, RunHeader, RunOwner, RunStart, SopStart, UnreadableEvent, ended_fault,
-    in_sop_session, stale_checkpoint,
+    Retention, RunHandle, RunHeader, RunOwner, RunStart, SopStart, UnreadableEvent, WaitPolicy,
+    ended_fault, in_sop_session, stale_checkpoint,
 };
 pub use fault::Fault;
 pub use journal_writer::run_status;
 pub use long_work::{long_work, try_blocking};
 pub use loop_runner::LoopRunner;
+pub use planning::Planner;
 pub use policy::{ToolPattern, ToolPolicy};
 pub use recovery::RecoveryResult;
 pub use replay::ReplayResult;
+pub use services::{ServiceOptions, Services};
 pub use settings::Settings;
 pub use throttle::{RateLimit, Throttle};
 pub use tool_router::ToolRouter;

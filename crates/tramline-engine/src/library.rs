@@ -24,6 +24,7 @@ pub use saved_workflow::{
 
 use crate::clock;
 use crate::seams::{Callable, Store, StoreFault, Tool, Workflows};
+use async_trait::async_trait;
 use cache::WorkflowCache;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -289,14 +290,6 @@ impl Library {
         Ok(())
     }
 
-    /// Like [`Library::refresh`], unless a loaded document has the name.
-    pub(crate) async fn refresh_for(&self, name: &str) -> Result<(), StoreFault> {
-        match self.documents.find(name) {
-            Some(_) => Ok(()),
-            None => self.refresh().await,
-        }
-    }
-
     /// Tells other processes that something has changed.
     async fn stamp(&self) {
         let stamp = format!("{:x}", clock::random()).into_bytes();
@@ -337,6 +330,7 @@ fn version_key(version: u64) -> String {
     format!("{version:06}")
 }
 
+#[async_trait]
 impl Workflows for Library {
     fn find(&self, name: &str) -> Option<Callable> {
         if let Some(found) = self.documents.find(name) {
@@ -356,5 +350,12 @@ impl Workflows for Library {
         names.sort();
         names.dedup();
         names
+    }
+
+    async fn refresh(&self, name: &str) {
+        // A loaded document wins anyway.
+        if self.documents.find(name).is_none() {
+            let _ = Self::refresh(self).await;
+        }
     }
 }

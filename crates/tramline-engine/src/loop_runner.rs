@@ -6,6 +6,7 @@
 
 use crate::engine::{Engine, RunHandle};
 use crate::fault::Fault;
+use crate::planning::Planner;
 use crate::seams::{Model, Tool};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -41,7 +42,7 @@ use state::LoopState;
 /// Runs the planner loop. Clones share everything.
 #[derive(Clone)]
 pub struct LoopRunner {
-    engine: Engine,
+    planner: Planner,
     model: Option<Arc<dyn Model>>,
 }
 
@@ -63,10 +64,14 @@ pub struct CallerContext {
 }
 
 impl LoopRunner {
-    /// A loop over an engine's tools and store, without a model.
-    pub fn new(engine: Engine) -> Self {
+    /// A loop over a planner's tools, without a model.
+    pub fn new(planner: Planner) -> Self {
         let model = None;
-        Self { engine, model }
+        Self { planner, model }
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.planner.engine
     }
 
     /// Sets the model that plans.
@@ -90,9 +95,7 @@ impl LoopRunner {
         request.check().map_err(Fault::Rejected)?;
         let tools = self.tools(&request).await?;
         let owner = terms.owner.as_deref();
-        let embedder = self.engine.options().embedder.as_ref();
-        let store = self.engine.store();
-        let recalled = memory::recall(store, embedder, owner, &request).await?;
+        let recalled = memory::recall(&self.planner, owner, &request).await?;
         let mut course = LoopState::new(request, recalled);
         course.upstream = terms.upstream.clone();
         let plan = match course.request.plan.clone() {
@@ -119,8 +122,8 @@ impl LoopRunner {
         run: &RunId,
         terms: &CallerContext,
     ) -> Result<LoopResponse, Fault> {
-        let ended = run_plan::wait_for_run(&self.engine, run, None, &terms.cancel).await?;
-        let loaded = self.engine.load(run).await?;
+        let ended = run_plan::wait_for_run(self.engine(), run, None, &terms.cancel).await?;
+        let loaded = self.engine().load(run).await?;
         let Some(course) = LoopState::from_value(&loaded.run.started.input) else {
             let message = format!("{run} is not a loop run; inspect it with `tramline runs show`");
             return Err(Fault::Rejected(message));
@@ -131,7 +134,7 @@ impl LoopRunner {
 
     /// Whether a run belongs to a loop.
     pub async fn is_loop(&self, run: &RunId) -> bool {
-        let loaded = self.engine.load(run).await;
+        let loaded = self.engine().load(run).await;
         loaded.is_ok_and(|loaded| LoopState::from_value(&loaded.run.started.input).is_some())
     }
 
@@ -143,9 +146,7 @@ impl LoopRunner {
         plan: &Value,
         terms: &CallerContext,
     ) -> Result<LoopResponse, Fault> {
-        let course = match plan_request_store::load_request(self.engine.store(), handle, terms)
-            .await?
-        {
+        let course = match plan_request_store::load_request(&self.planner, handle, terms).await? {
             PendingPlan::Loop(course) => *course,
             PendingPlan::Used(run) => {
                 let message = plan_request_store::used_message(handle, &run);
@@ -173,7 +174,7 @@ impl LoopRunner {
             // The handle stays valid: the agent fixes the reported problems and submits again.
             Err(wrong) => Ok(LoopResponse::rejected(&course, wrong).with_handle(handle)),
             Ok(plan) => {
-                let run = self.engine.new_run_id();
+                let run = self.engine().new_run_id();
                 let Some(claim) = self.claim_plan_request(handle, run).await? else {
                     // Another submission came first.
                     let message = match self.plan_request(handle, terms).await? {
@@ -254,15 +255,15 @@ impl LoopRunner {
         course.failed = checked.failed;
         save::draft_workflow(&mut course, &checked.runnable);
         if course.earlier.is_empty()
-            && let Some(says) = save::save_obstacle(&self.engine, &course).await?
+            && let Some(says) = save::save_obstacle(self.planner.catalog.library(), &course).await?
         {
             return rejected(&course, vec![says]);
         }
         if checked.runnable.steps.is_empty() {
             return Ok(PlanStart::Empty(Box::new(course)));
         }
-        self.engine.audit_plan(&checked.runnable.tasks()).await;
-        match run_plan::start(&self.engine, &course, &checked.runnable, terms, id).await? {
+        self.engine().audit_plan(&checked.runnable.tasks()).await;
+        match run_plan::start(self.engine(), &course, &checked.runnable, terms, id).await? {
             Ok(handle) => Ok(PlanStart::Running(Box::new(course), handle)),
             Err(wrong) => rejected(&course, wrong),
         }
@@ -283,7 +284,8 @@ impl LoopRunner {
             PlanStart::Running(course, handle) => (*course, handle),
         };
         let run = handle.run.clone();
-        let ended = run_plan::wait_for_run(&self.engine, &run, Some(handle), &terms.cancel).await?;
+        let ended =
+            run_plan::wait_for_run(self.engine(), &run, Some(handle), &terms.cancel).await?;
         self.report(course, &run, ended, tools, terms).await
     }
 
@@ -296,7 +298,7 @@ impl LoopRunner {
         tools: &[Arc<Tool>],
         terms: &CallerContext,
     ) -> Result<LoopResponse, Fault> {
-        let loaded = self.engine.load(run).await?;
+        let loaded = self.engine().load(run).await?;
         let done = run_plan::results(&course.plan, &loaded);
         match ended {
             run_plan::WaitResult::Ended => {
@@ -363,8 +365,8 @@ impl LoopRunner {
         course.record_results(run, results);
         course.failed = Vec::new();
         if self.model.is_none() {
-            let offered = candidates::for_agent(&self.engine, &course.request, tools, None, true);
-            let request = plan_request::replan_request(&self.engine, &course, &offered.await);
+            let offered = candidates::for_agent(&self.planner, &course.request, tools, None, true);
+            let request = plan_request::replan_request(self.engine(), &course, &offered.await);
             return self.store_plan_request(course, request, terms).await;
         }
         let before = course.plan.clone();
@@ -385,11 +387,11 @@ impl LoopRunner {
     ) -> Result<LoopResponse, Fault> {
         if response.status == LoopStatus::Complete {
             let done = &response.results[course.earlier.len()..];
-            response.saved = save::save(&self.engine, &course, done, terms).await;
+            response.saved = save::save(self.planner.catalog.library(), &course, done, terms).await;
         }
         let owner = terms.owner.as_deref();
         let said = response.summary.as_deref();
-        memory::store_messages(self.engine.store(), owner, &course.request, said).await?;
+        memory::store_messages(&self.planner, owner, &course.request, said).await?;
         Ok(response)
     }
 
@@ -402,8 +404,8 @@ impl LoopRunner {
     ) -> Result<LoopResponse, Fault> {
         let guess = self.guess_plan(&course).await?;
         let asked = &course.request;
-        let offered = candidates::for_agent(&self.engine, asked, tools, Some(&guess), true).await;
-        let request = plan_request::request(&self.engine, &course, &guess, &offered);
+        let offered = candidates::for_agent(&self.planner, asked, tools, Some(&guess), true).await;
+        let request = plan_request::request(self.engine(), &course, &guess, &offered);
         self.store_plan_request(course, request, terms).await
     }
 
@@ -415,7 +417,7 @@ impl LoopRunner {
         terms: &CallerContext,
     ) -> Result<LoopResponse, Fault> {
         let handle = plan_request_store::store_request(
-            self.engine.store(),
+            &self.planner,
             PendingPlan::Loop(Box::new(course)),
             terms,
         )
@@ -425,7 +427,7 @@ impl LoopRunner {
 
     /// The tools that a request may use, from the registry. Starts only servers that were never listed.
     async fn tools(&self, request: &LoopRequest) -> Result<Vec<Arc<Tool>>, Fault> {
-        let list = self.engine.registry().list().await?;
+        let list = self.planner.catalog.registry().list().await?;
         let all = list.tools.iter();
         Ok(all
             .filter(|tool| request.may_use(&tool.name))
@@ -439,7 +441,7 @@ impl LoopRunner {
         handle: &str,
         terms: &CallerContext,
     ) -> Result<PendingPlan, Fault> {
-        plan_request_store::load_request(self.engine.store(), handle, terms).await
+        plan_request_store::load_request(&self.planner, handle, terms).await
     }
 
     /// Claims a plan request for the run that will execute its plan; `None` if it is used already. A handle can be
@@ -449,12 +451,12 @@ impl LoopRunner {
         handle: &str,
         run: RunId,
     ) -> Result<Option<PlanClaim>, Fault> {
-        plan_request_store::claim_request(self.engine.store(), handle, run).await
+        plan_request_store::claim_request(&self.planner, handle, run).await
     }
 
     /// Opens a claimed plan request again, because its plan was not executed.
     pub async fn release_plan_request(&self, claim: PlanClaim) -> Result<(), Fault> {
-        plan_request_store::release_request(self.engine.store(), claim).await
+        plan_request_store::release_request(&self.planner, claim).await
     }
 }
 

@@ -3,8 +3,10 @@
 //! A bounded table in the store from which the planner's votes come. It contains no secrets: of an intent only words
 //! are stored, of a call only its tool.
 
+mod executed_plan;
+
 use crate::planner::{PRECEDENTS_MAX, Precedent, PrecedentIndex};
-use crate::seams::{Store, StoreFault};
+use crate::seams::{DocumentTable, StoreFault};
 use crate::search::{fingerprint, stemmed_words};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +14,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tramline_expr::Str;
 
-/// The kind of these documents in the store. The key is a fingerprint of the entry.
-const KIND: &str = "learnt";
 /// How often entries of other processes are loaded.
 const READ_EVERY: Duration = Duration::from_secs(30);
 /// Share of common words at which two intents count as one: the latest plan corrects the earlier one.
@@ -70,15 +70,18 @@ pub struct LearnedPlan {
 
 /// The plan history.
 pub struct PlanHistory {
-    store: Arc<dyn Store>,
+    documents: DocumentTable,
     on: bool,
     state: Mutex<PlanHistoryState>,
 }
 
 impl PlanHistory {
-    pub(crate) fn new(store: Arc<dyn Store>, on: bool) -> Self {
+    /// The kind of these documents in the store. The key is a fingerprint of the entry.
+    pub(crate) const KIND: &'static str = "learnt";
+
+    pub(crate) fn new(documents: DocumentTable, on: bool) -> Self {
         Self {
-            store,
+            documents,
             on,
             state: Mutex::default(),
         }
@@ -174,7 +177,7 @@ impl PlanHistory {
         at_ms: i64,
     ) -> Result<StoredPlan, StoreFault> {
         loop {
-            let seen = self.store.get(KIND, key).await?;
+            let seen = self.documents.get(key).await?;
             let before = decode(seen.as_deref()).map_or(0, |kept| kept.count);
             let kept = StoredPlan {
                 intent: one.intent.clone(),
@@ -185,7 +188,7 @@ impl PlanHistory {
                 words: OnceLock::new(),
             };
             let body = serde_json::to_vec(&kept).unwrap_or_default();
-            if self.store.swap_relaxed(KIND, key, seen, body).await? {
+            if self.documents.swap_relaxed(key, seen, body).await? {
                 return Ok(kept);
             }
         }
@@ -209,7 +212,7 @@ impl PlanHistory {
     }
 
     async fn delete(&self, keys: &[String]) -> Result<(), StoreFault> {
-        self.store.delete(KIND, keys).await?;
+        self.documents.delete(keys).await?;
         let mut held = self.state();
         held.all.retain(|key, _| !keys.contains(key));
         held.precedents = Arc::new(past(&held.all));
@@ -257,7 +260,7 @@ impl PlanHistory {
             }
             held.read = Some(Instant::now());
         }
-        let keys: BTreeSet<String> = self.store.list(KIND).await?.into_iter().collect();
+        let keys: BTreeSet<String> = self.documents.list().await?.into_iter().collect();
         let fresh: Vec<String> = {
             let held = self.state();
             let new = keys.iter().filter(|key| !held.all.contains_key(*key));
@@ -266,7 +269,7 @@ impl PlanHistory {
         let mut found = Vec::new();
         for key in fresh {
             // Entries that cannot be read are ignored: the history is only an aid.
-            if let Some(kept) = decode(self.store.get(KIND, &key).await?.as_deref()) {
+            if let Some(kept) = decode(self.documents.get(&key).await?.as_deref()) {
                 found.push((key, kept));
             }
         }

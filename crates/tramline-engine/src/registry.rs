@@ -20,10 +20,8 @@ pub use search_index::{PatternMatches, ToolHit};
 pub use try_tool::{ToolTrial, TrialError};
 
 use crate::library::{Library, as_tool};
-use crate::planner::SearchResults;
-use crate::seams::{
-    Embedder, ListedTools, ServerSource, Store, StoreFault, Tool, Tools, Workflows as _,
-};
+use crate::seams::{ListedTools, ServerSource, Store, StoreFault, Tool, Tools, Workflows as _};
+use crate::search::{Embedder, SearchIndex, Vector};
 use crate::settings::Settings;
 use crate::usage_stats::UsageStats;
 use futures_util::StreamExt as _;
@@ -36,7 +34,6 @@ use tokio::sync::Mutex;
 use tool_cache::CachedTools;
 use tramline_expr::Str;
 use tramline_workflow::failure::{Failure, FailureKind};
-use tramline_workflow::ids::ToolName;
 use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 /// How long a server has to list its tools.
@@ -45,8 +42,6 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 const LIST_CONCURRENCY: usize = 8;
 /// How long after a failed listing a server is tried again.
 const RELIST_AFTER: Duration = Duration::from_secs(60);
-/// Most tools that are searched without the shared index, because a temporary one is quick enough.
-const SMALL_SET_MAX: usize = 64;
 
 /// The list of everything that can be called.
 pub struct Registry {
@@ -83,7 +78,7 @@ pub struct ToolList {
 
 impl ToolList {
     /// The tool with a name, as `server:tool`.
-    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+    pub fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         let places = self.by_name.get_or_init(|| {
             let each = self.tools.iter().enumerate();
             each.map(|(at, tool)| (tool.name.to_string(), at)).collect()
@@ -142,8 +137,7 @@ impl Registry {
         words: &str,
         most: usize,
     ) -> Result<(Arc<ToolList>, Vec<ToolHit>), StoreFault> {
-        let list = self.list().await?;
-        self.update_index(&list).await;
+        let list = self.list_indexed().await?;
         let hits = self.search.search(words, most, SearchScope::All).await;
         Ok((list, hits))
     }
@@ -172,36 +166,25 @@ impl Registry {
         pattern: &str,
         most: usize,
     ) -> Result<(Arc<ToolList>, PatternMatches), StoreFault> {
-        let list = self.list().await?;
-        self.update_index(&list).await;
+        let list = self.list_indexed().await?;
         Ok((list, self.search.find_by_pattern(pattern, most)))
     }
 
-    /// The search results for a request among the tools that may and can be used, and the list of everything.
-    pub(crate) async fn search_for_plan(
-        &self,
-        wish: &str,
-        may: &(dyn Fn(&ToolName) -> bool + Sync),
-        can: &(dyn Fn(&ToolName) -> bool + Sync),
-    ) -> Result<(Arc<ToolList>, SearchResults), StoreFault> {
+    /// Everything that can be called, with an index that reflects it.
+    pub async fn list_indexed(&self) -> Result<Arc<ToolList>, StoreFault> {
         let list = self.list().await?;
         self.update_index(&list).await;
-        let allowed = || list.tools.iter().filter(|tool| may(&tool.name));
-        // If only a few of many tools are allowed, they would hardly be among the best hits overall.
-        if allowed().count() < list.tools.len() {
-            let usable = allowed()
-                .filter(|tool| can(&tool.name))
-                .take(SMALL_SET_MAX + 1);
-            let usable: Vec<_> = usable.cloned().collect();
-            if usable.len() <= SMALL_SET_MAX {
-                let found = SearchResults::among(wish, &usable);
-                return Ok((list, found));
-            }
-        }
-        let usable = |tool: &Arc<Tool>| may(&tool.name) && can(&tool.name);
-        let lookup = |name: &str| list.get(name).filter(|tool| usable(tool)).cloned();
-        let found = self.search.search_for_plan(wish, lookup).await;
-        Ok((list, found))
+        Ok(list)
+    }
+
+    /// The embeddings of texts, one for each; empty without an embedder or if it fails.
+    pub async fn embeddings(&self, texts: &[String]) -> Vec<Option<Vector>> {
+        self.search.embeddings(texts).await
+    }
+
+    /// Gives read access to the search index.
+    pub fn read_index<T>(&self, read: impl FnOnce(&SearchIndex) -> T) -> T {
+        self.search.read_index(read)
     }
 
     async fn update_index(&self, list: &Arc<ToolList>) {

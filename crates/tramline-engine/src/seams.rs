@@ -1,21 +1,23 @@
-//! The seams: traits for the store, tools, language models, embeddings, workflow lookup, encryption
-//! and observers.
+//! The seams: traits for the store, tools, language models, workflow lookup, encryption, observers
+//! and listeners.
 //!
 //! Few methods, plain data. Each trait has an in-memory fake and a contract suite in `testing`, and
 //! every implementation passes that suite.
 
 mod cipher;
-mod embedder;
+mod document_table;
 mod model;
 mod observer;
+mod run_listener;
 mod store;
 mod tools;
 mod workflows;
 
 pub use cipher::{Cipher, CipherFault};
-pub use embedder::Embedder;
+pub use document_table::DocumentTable;
 pub use model::{Message, Model, ModelAnswer, Prompt, Role};
 pub use observer::{Observer, PlanningSpan};
+pub use run_listener::RunListener;
 pub use store::{
     Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunIndexRow, RunPage, RunRow,
     RunStatus, Store, StoreFault, StoreUsage,

@@ -5,6 +5,7 @@
 
 mod confidence;
 mod document;
+mod embedder;
 mod embedding;
 mod finder;
 mod fusion;
@@ -17,6 +18,7 @@ mod tokenize;
 
 pub use confidence::{Calibration, HitFeatures};
 pub use document::{DocumentKind, PAST_REQUESTS_MAX, SearchDocument};
+pub use embedder::Embedder;
 pub use embedding::{Vector, fingerprint};
 pub use finder::{EncodedVectors, Finder};
 pub use name_search::{NameMatch, NameMatches};

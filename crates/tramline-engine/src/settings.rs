@@ -33,7 +33,7 @@ pub(crate) use filled::FilledArguments;
 pub use listing::{SettingSource, SettingView};
 pub use record::Setter;
 pub(crate) use redact::SecretStrength;
-pub(crate) use redacting_tools::RedactingTools;
+pub use redacting_tools::redacting;
 pub use strength::{NotRedacted, SECRET_BYTES_MIN, STRONG_BYTES_MIN, is_strong, not_redacted};
 
 /// The kind of these documents in the store.

@@ -4,6 +4,10 @@
 //! The requests for which something was used successfully are the best data to find it again. They are written in the
 //! background and added up in the store, so that several processes lose nothing.
 
+mod run_counter;
+
+pub(crate) use run_counter::RunCounter;
+
 use crate::scrub::scrub_request;
 use crate::seams::{Store, StoreFault};
 use crate::search::PAST_REQUESTS_MAX as KEPT_WISHES_MAX;

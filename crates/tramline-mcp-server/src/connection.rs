@@ -60,6 +60,7 @@ impl ClientConnection {
         };
         let means = CallContext {
             engine: self.shared.engine.clone(),
+            catalog: self.shared.callable.clone(),
             shared: Arc::clone(&self.shared),
             log: self.level.for_request(&context.meta),
             client_answers: brought,

@@ -36,7 +36,7 @@ pub(crate) async fn check_known_calls(
     calls: &[CallSite],
     mut workflows: Vec<Str>,
 ) -> Vec<Flaw> {
-    let registry = with.engine.registry();
+    let registry = with.catalog.registry();
     let mut said: BTreeMap<Str, ServerListing> = BTreeMap::new();
     for call in calls {
         let server = &call.name.server;
@@ -44,7 +44,7 @@ pub(crate) async fn check_known_calls(
             continue;
         }
         if server == WORKFLOW_SERVER {
-            let _ = with.engine.library().refresh().await;
+            let _ = with.catalog.library().refresh().await;
             workflows.extend(with.engine.workflows().names());
             said.insert(
                 server.clone(),

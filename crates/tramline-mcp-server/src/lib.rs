@@ -9,7 +9,7 @@ use subscribers::Subscribers;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tools::ToolsetState;
-use tramline_engine::{Engine, Fault};
+use tramline_engine::{Catalog, Engine, Fault, Planner, Services};
 use tramline_expr::Value;
 use tramline_workflow::graph::Graph;
 
@@ -52,6 +52,9 @@ pub struct PreparedCatalog(Arc<ToolCatalog>);
 
 struct SharedState {
     engine: Engine,
+    /// Everything that can be called.
+    callable: Catalog,
+    planner: Planner,
     toolsets: Vec<Toolset>,
     catalog: RwLock<Arc<ToolCatalog>>,
     /// The tool list that clients were last notified of.
@@ -113,28 +116,35 @@ impl SharedState {
 impl Server {
     /// Creates a server with these toolsets; each graph is a tool, with its origin for later lookup.
     pub fn new(
-        engine: Engine,
+        services: Services,
         about: ServerDescription,
         toolsets: &[Toolset],
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
     ) -> Result<Self, NameTaken> {
-        Self::with_options(engine, about, toolsets, graphs, ServerOptions::default())
+        Self::with_options(services, about, toolsets, graphs, ServerOptions::default())
     }
 
     /// Creates a server with options for runs started by agents.
     pub fn with_options(
-        engine: Engine,
+        services: Services,
         about: ServerDescription,
         toolsets: &[Toolset],
         graphs: impl IntoIterator<Item = (Arc<Graph>, Value)>,
         conduct: ServerOptions,
     ) -> Result<Self, NameTaken> {
+        let Services {
+            engine,
+            catalog: callable,
+            planner,
+        } = services;
         let offer = ToolCatalog::new(about, toolsets, graphs)?;
         let told = offer.list(engine.tools().as_ref()).into_iter();
         let state = ToolsetState::new(&engine, &conduct);
         let told = told.map(|tool| state.describe(tool)).collect();
         Ok(Self(Arc::new(SharedState {
             engine,
+            callable,
+            planner,
             toolsets: toolsets.to_vec(),
             catalog: RwLock::new(Arc::new(offer)),
             announced_tools: Mutex::new(told),

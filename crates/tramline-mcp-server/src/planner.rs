@@ -5,7 +5,7 @@ use tramline_engine::loop_runner::{CallerContext, LoopRunner};
 
 /// The loop runner of a server, with its model if it has one.
 pub(crate) fn loop_runner(means: &CallContext) -> LoopRunner {
-    let runner = LoopRunner::new(means.engine.clone());
+    let runner = LoopRunner::new(means.shared.planner.clone());
     match &means.shared.options.model {
         Some(model) => runner.with_model(model.clone()),
         None => runner,

@@ -1,16 +1,12 @@
 //! A run that a call waits for, whichever process drives it.
 
 use std::sync::Arc;
-use std::time::Duration;
-use tramline_engine::seams::RunStatus;
-use tramline_engine::{DriveOutcome, Engine, Fault, LoadedRun, PauseAnswer, RunHandle, RunStart};
+use tramline_engine::{
+    DriveOutcome, Engine, Fault, LoadedRun, PauseAnswer, RunHandle, RunStart, WaitPolicy,
+};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::run::Run;
-
-/// How often to poll a run that another process drives, in addition to store notifications: a process that dies
-/// sends none.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How far a run was reported to the caller: the last event and the number of notifications.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,55 +105,10 @@ impl AwaitedRun {
 
     /// Waits until the run ends or pauses, and drives it if it has no driver.
     pub(super) async fn wait(&mut self, engine: &Engine) -> Result<DriveOutcome, Fault> {
-        let mut changes = engine.store().changes();
-        loop {
-            if let Some(driver) = self.driver.take() {
-                match driver.wait_for_run().await {
-                    // Another process drives it and has received the answer.
-                    Err(Fault::Elsewhere { .. }) => {}
-                    Err(fault) => return Err(fault),
-                    Ok((ended, state)) => {
-                        self.state = state;
-                        return Ok(ended);
-                    }
-                }
-            }
-            changes.mark_unchanged();
-            let row = engine.store().row(&self.run).await?;
-            let row = row.ok_or_else(|| Fault::NotFound(self.run.clone()))?;
-            match row.index_row.status {
-                RunStatus::Running if row.driven => {}
-                RunStatus::Running => {
-                    self.driver = Box::pin(drive_if_free(engine, &self.run)).await?;
-                    continue;
-                }
-                RunStatus::Paused if row.driven => {}
-                RunStatus::Paused
-                | RunStatus::SopSession
-                | RunStatus::Completed
-                | RunStatus::Failed
-                | RunStatus::Rejected
-                | RunStatus::Aborted
-                | RunStatus::Expired => {
-                    let run = Box::pin(engine.load(&self.run)).await?.run;
-                    let pauses = run.pauses.clone();
-                    let paused = || DriveOutcome::Paused(pauses.into_iter().collect());
-                    let outcome = run.outcome.clone();
-                    self.state = Some(Arc::new(run));
-                    return Ok(outcome.map_or_else(paused, DriveOutcome::Finished));
-                }
-            }
-            let _ = tokio::time::timeout(POLL_INTERVAL, changes.changed()).await;
-        }
-    }
-}
-
-/// Drives a run here; `None` if another process does or it has ended.
-async fn drive_if_free(engine: &Engine, run: &RunId) -> Result<Option<RunHandle>, Fault> {
-    match engine.resume(run).await {
-        Ok(handle) => Ok(Some(handle)),
-        Err(Fault::Elsewhere { .. } | Fault::Ended { .. } | Fault::Expired { .. }) => Ok(None),
-        Err(fault) => Err(fault),
+        let driver = self.driver.take();
+        let waited = engine.wait(&self.run, driver, WaitPolicy::Drive).await?;
+        self.state = waited.run;
+        Ok(waited.outcome)
     }
 }
 

@@ -13,17 +13,19 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use tramline_engine::long_work;
 use tramline_engine::seams::ToolHints;
-use tramline_engine::{Engine, Fault, Respondent};
-use tramline_expr::{Map, Value};
+use tramline_engine::{Catalog, Engine, Fault, Respondent};
+use tramline_expr::Map;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::{Checkpoint, RunId};
-use tramline_workflow::schema::{Checker, SchemaErrors};
+use tramline_workflow::schema::Checker;
 use tramline_workflow::trace_context::TraceContext;
 
 /// Context of a tool call.
 pub(super) struct CallContext {
     /// The engine.
     pub(super) engine: Engine,
+    /// Everything that can be called.
+    pub(super) catalog: Catalog,
     /// State shared by all connections.
     pub(super) shared: Arc<SharedState>,
     /// The request: peer, metadata and cancellation.

@@ -36,7 +36,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post, put};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use tramline_engine::{EXPORT_BYTES_MAX, Engine};
+use tramline_engine::{Catalog, EXPORT_BYTES_MAX, Engine};
 use tramline_expr::{Str, Value};
 
 pub use access::{FurtherAddress, PrintAddress, StudioAccess};
@@ -66,6 +66,7 @@ pub struct Studio {
 #[derive(Clone)]
 struct AppState {
     engine: Engine,
+    catalog: Catalog,
     studio: Arc<Studio>,
     owners: Arc<owner_cache::OwnerCache>,
     summaries: Arc<summary::SummaryCache>,
@@ -87,9 +88,10 @@ pub fn studio(access: Arc<StudioAccess>) -> Router {
 }
 
 /// The API. The server must only let callers through who may see runs at all.
-pub fn api(engine: &Engine, studio: Studio) -> Router {
+pub fn api(engine: &Engine, catalog: &Catalog, studio: Studio) -> Router {
     let desk = AppState {
         engine: engine.clone(),
+        catalog: catalog.clone(),
         studio: Arc::new(studio),
         owners: Arc::default(),
         summaries: Arc::default(),

@@ -31,7 +31,7 @@ pub(crate) async fn list(
 ) -> Result<Json<Told>, ApiError> {
     let most = sought.most.unwrap_or(50).clamp(1, HITS_MAX);
     let (list, found) = desk
-        .engine
+        .catalog
         .registry()
         .find_by_pattern(&sought.text, most)
         .await?;
@@ -55,7 +55,7 @@ pub(crate) async fn one(
     State(desk): State<AppState>,
     Path(name): Path<String>,
 ) -> Result<Json<Told>, ApiError> {
-    let found = desk.engine.registry().find(&name).await;
+    let found = desk.catalog.registry().find(&name).await;
     let tool = found.map_err(|unknown| missing(&unknown))?;
     let mut told = tool_fields(&desk.engine, &tool);
     let hints = tool.hints;

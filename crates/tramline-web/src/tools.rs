@@ -53,7 +53,7 @@ pub(crate) fn journal_breakpoints(given: Vec<Breakpoint>) -> Vec<NodeBreakpoint>
 }
 
 pub(crate) async fn list(State(desk): State<AppState>) -> Result<Json<Told>, ApiError> {
-    desk.engine.library().refresh().await?;
+    desk.catalog.library().refresh().await?;
     let workflows = desk.engine.workflows();
     let names = workflows.names().into_iter();
     let found = names.filter_map(|name| workflows.find(&name));
@@ -106,7 +106,7 @@ pub(crate) async fn start(
     CallerTrace(upstream): CallerTrace,
     JsonBody(order): JsonBody<StartRunRequest>,
 ) -> Result<(StatusCode, Json<Told>), ApiError> {
-    desk.engine.library().refresh().await?;
+    desk.catalog.library().refresh().await?;
     let Some(callable) = desk.engine.workflows().find(&name) else {
         return Err(unknown_workflow(&desk, &name));
     };

@@ -238,6 +238,10 @@ impl Tramline {
         &self.0.app.engine
     }
 
+    fn app(&self) -> &App {
+        &self.0.app
+    }
+
     /// The graph of a tool, with the origin that locates its document.
     fn find(&self, tool: &str) -> Result<(Arc<Graph>, Value), Error> {
         let documents = self.documents();

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
 use tramline_engine::Settings;
 use tramline_engine::library::Library;
-use tramline_engine::seams::{Callable, Embedder, Model, Store, Tools};
+use tramline_engine::seams::{Callable, Model, Store, Tools};
+use tramline_engine::search::Embedder;
 use tramline_engine::{
-    Approvals, Engine, EngineOptions, LoopRunner, ReplayStore, Throttle, ToolRouter, WorkflowMap,
+    Approvals, Catalog, Engine, EngineOptions, LoopRunner, Planner, ReplayStore, ServiceOptions,
+    Services, Throttle, ToolRouter, WorkflowMap,
 };
 use tramline_expr::{Str, Value};
 use tramline_formats::yaml_graph::GraphDocument;
@@ -41,6 +43,10 @@ const KEY_FILE: &str = "settings.key";
 pub struct App {
     /// The engine.
     pub engine: Engine,
+    /// Everything that can be called.
+    pub catalog: Catalog,
+    /// Plans for intents.
+    pub planner: Planner,
     /// The downstream servers.
     pub servers: Arc<Servers>,
     /// The documents' workflows, which runs can call by name.
@@ -381,9 +387,7 @@ pub fn open_with_store<'d>(
         driven_max: config.limits.runs_at_once,
         replay_store: Some(ReplayStore::new(|| Ok(Arc::new(Sqlite::in_memory()?)))),
         settings: Some(settings.clone()),
-        embedder: embedder(config)?,
         observer: telling.observer(config),
-        learn: !config.learning_off,
         ..EngineOptions::default()
     };
     if let Some(name) = &config.name {
@@ -396,9 +400,20 @@ pub fn open_with_store<'d>(
     if !config.throttle.is_empty() {
         tools = Arc::new(Throttle::new(tools, config.throttle.clone()));
     }
-    let engine = Engine::with_workflows(store, tools, workflows, options);
+    let options = ServiceOptions {
+        engine: options,
+        embedder: embedder(config)?,
+        learn: !config.learning_off,
+    };
+    let Services {
+        engine,
+        catalog,
+        planner,
+    } = Services::with_workflows(store, tools, workflows, options);
     Ok(App {
         engine,
+        catalog,
+        planner,
         servers,
         workflow_map: shelf,
         model: builtin.model(),
@@ -521,9 +536,18 @@ impl App {
         }
     }
 
+    /// The parts that front ends serve.
+    pub fn services(&self) -> Services {
+        Services {
+            engine: self.engine.clone(),
+            catalog: self.catalog.clone(),
+            planner: self.planner.clone(),
+        }
+    }
+
     /// The planner loop over all tools.
     pub fn loop_runner(&self) -> LoopRunner {
-        let runner = LoopRunner::new(self.engine.clone());
+        let runner = LoopRunner::new(self.planner.clone());
         match &self.model {
             Some(model) => runner.with_model(Arc::clone(model)),
             None => runner,

@@ -105,9 +105,8 @@ impl Engine {
                 },
             },
             Err(Fault::NotFound(_)) => {
-                // Also find workflows that another process saved in the meantime; if the refresh
-                // fails, the known ones are used.
-                let _ = self.0.library.refresh_for(&call.name).await;
+                // Also find workflows that another process saved in the meantime.
+                self.0.workflows.refresh(&call.name).await;
                 let Callable { graph, origin } = self.callable(&call)?;
                 let mut start = RunStart::new(graph, call.arguments);
                 start.origin = if origin.is_null() {

@@ -2,7 +2,7 @@
 
 use super::{Approvals, DESCENDANTS_MAX, Quota, RUNS_DRIVEN_MAX};
 use crate::policy::ToolPolicy;
-use crate::seams::{Embedder, Observer, Store, StoreFault};
+use crate::seams::{Observer, Store, StoreFault};
 use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,12 +53,8 @@ pub struct EngineOptions {
     /// The settings that documents and servers refer to; their secrets are redacted from tool
     /// outputs.
     pub settings: Option<Settings>,
-    /// The embedding model for search; without one, search uses words and usage only.
-    pub embedder: Option<Arc<dyn Embedder>>,
     /// The observer of events; `None` costs nothing.
     pub observer: Option<Arc<dyn Observer>>,
-    /// Whether plans that succeeded are recorded and used for new plans.
-    pub learn: bool,
 }
 
 /// Creates temporary stores.
@@ -109,9 +105,7 @@ impl Default for EngineOptions {
             process_name: format!("process {}", std::process::id()).into(),
             replay_store: None,
             settings: None,
-            embedder: None,
             observer: None,
-            learn: true,
         }
     }
 }

@@ -189,8 +189,8 @@ impl EngineInner {
             self.store.release(&seat.run).await?;
         }
         let ended = ended?;
-        if matches!(ended, DriveOutcome::Finished(_)) && rest.run.started.intent.is_some() {
-            Box::pin(self.record_plan(&rest.run)).await;
+        if matches!(ended, DriveOutcome::Finished(_)) {
+            Box::pin(self.notify_end(&rest.run)).await;
         }
         if rest.is_durable {
             let run = Arc::new(rest.run);

@@ -2,20 +2,11 @@
 
 use super::Engine;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 /// Time for drivers to flush their journals at shutdown; after this the disk is considered stuck.
 const SHUTDOWN_WAIT_MAX: Duration = Duration::from_secs(5);
 
 impl Engine {
-    /// Runs a background task that is cancelled and awaited at shutdown.
-    pub(crate) fn spawn_background<W>(&self, work: impl FnOnce(CancellationToken) -> W)
-    where
-        W: Future<Output = ()> + Send + 'static,
-    {
-        self.0.tasks.spawn(work(self.0.stop.clone()));
-    }
-
     /// Whether the engine is stopping.
     pub(crate) fn is_stopping(&self) -> bool {
         self.0.stop.is_cancelled()

@@ -3,8 +3,8 @@
 use super::related_words;
 use super::request::LoopRequest;
 use super::run_plan::is_summary;
-use crate::engine::Engine;
 use crate::planner::{TaskPlan, request_parts};
+use crate::planning::Planner;
 use crate::seams::Tool;
 use crate::search::{DocumentKind, SearchDocument, SearchIndex};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -43,12 +43,12 @@ pub(super) struct OfferedTools {
 /// The tools shown to a model for a request, best first, including the summary tool. `tools` are all that the request
 /// may use.
 pub(super) async fn for_model(
-    engine: &Engine,
+    planner: &Planner,
     request: &LoopRequest,
     tools: &[Arc<Tool>],
 ) -> Vec<Arc<Tool>> {
-    let usable = usable(engine, tools);
-    let mut shown = ranked(engine, request, &usable, None).await;
+    let usable = usable(planner, tools);
+    let mut shown = ranked(planner, request, &usable, None).await;
     shown.truncate(MODEL_TOOLS_MAX);
     with_summary(&mut shown, &usable, MODEL_TOOLS_MAX);
     shown
@@ -56,16 +56,16 @@ pub(super) async fn for_model(
 
 /// The tools offered to a calling agent for a request. `guess` is the plan of the planner without a model.
 pub(super) async fn for_agent(
-    engine: &Engine,
+    planner: &Planner,
     request: &LoopRequest,
     tools: &[Arc<Tool>],
     guess: Option<&TaskPlan>,
     sums_up: bool,
 ) -> OfferedTools {
-    let usable = usable(engine, tools);
-    let mut ranked = ranked(engine, request, &usable, guess).await;
+    let usable = usable(planner, tools);
+    let mut ranked = ranked(planner, request, &usable, guess).await;
     let mut offered = OfferedTools::default();
-    let list = engine.registry().list().await;
+    let list = planner.catalog.registry().list().await;
     if let Ok(list) = list {
         offered.unreachable = list.unavailable.clone();
     }
@@ -77,7 +77,7 @@ pub(super) async fn for_agent(
         if asked.is_empty() {
             break;
         }
-        let lost = unreachable(engine, &asked).await;
+        let lost = unreachable(planner, &asked).await;
         ranked.retain(|tool| !lost.iter().any(|(server, _)| *server == tool.name.server));
         reached.extend(asked);
         offered
@@ -94,8 +94,8 @@ pub(super) async fn for_agent(
 }
 
 /// Which of some servers cannot be reached now.
-async fn unreachable(engine: &Engine, servers: &BTreeSet<Str>) -> Vec<(Str, Failure)> {
-    let asking = engine.registry().unreachable(servers);
+async fn unreachable(planner: &Planner, servers: &BTreeSet<Str>) -> Vec<(Str, Failure)> {
+    let asking = planner.catalog.registry().unreachable(servers);
     match tokio::time::timeout(REACH_TIMEOUT, asking).await {
         Ok(lost) => lost,
         // It is not known which server hangs; a call contacts each one separately.
@@ -110,20 +110,20 @@ async fn unreachable(engine: &Engine, servers: &BTreeSet<Str>) -> Vec<(Str, Fail
     }
 }
 
-fn usable(engine: &Engine, tools: &[Arc<Tool>]) -> Vec<Arc<Tool>> {
-    let can = |tool: &&Arc<Tool>| engine.unusable(&tool.name).is_none();
+fn usable(planner: &Planner, tools: &[Arc<Tool>]) -> Vec<Arc<Tool>> {
+    let can = |tool: &&Arc<Tool>| planner.engine.unusable(&tool.name).is_none();
     tools.iter().filter(can).cloned().collect()
 }
 
 /// All usable tools, best first: recommended ones, then those that match the whole request, its parts, related words
 /// and the guessed plan.
 async fn ranked(
-    engine: &Engine,
+    planner: &Planner,
     request: &LoopRequest,
     tools: &[Arc<Tool>],
     guess: Option<&TaskPlan>,
 ) -> Vec<Arc<Tool>> {
-    let finder = ToolSearch::new(engine, request, tools);
+    let finder = ToolSearch::new(planner, request, tools);
     let best = finder.best(request.last_message(), guess).await;
     let recommended = tools.iter().filter(|tool| is_recommended(request, tool));
     let mut all: Vec<Arc<Tool>> = recommended.cloned().collect();
@@ -142,14 +142,14 @@ async fn ranked(
 
 /// Where tools are searched for: in the whole registry, or among the few that a request names.
 enum ToolSearch<'a> {
-    Everything(&'a Engine),
+    Everything(&'a Planner),
     Few(Box<SearchIndex>, HashMap<Str, ToolName>),
 }
 
 impl<'a> ToolSearch<'a> {
-    fn new(engine: &'a Engine, request: &LoopRequest, tools: &[Arc<Tool>]) -> Self {
+    fn new(planner: &'a Planner, request: &LoopRequest, tools: &[Arc<Tool>]) -> Self {
         if request.available_tools.is_none() {
-            return Self::Everything(engine);
+            return Self::Everything(planner);
         }
         let mut index = SearchIndex::new();
         for tool in tools {
@@ -198,8 +198,8 @@ impl<'a> ToolSearch<'a> {
     /// The hits for a text, best first. Empty if the search fails.
     async fn find(&self, text: &str) -> Vec<ToolName> {
         match self {
-            Self::Everything(engine) => {
-                let hits = engine.registry().search(text, HITS_MAX).await;
+            Self::Everything(planner) => {
+                let hits = planner.catalog.registry().search(text, HITS_MAX).await;
                 let hits = hits.map(|(_, hits)| hits).unwrap_or_default().into_iter();
                 hits.map(|hit| hit.tool.name.clone()).collect()
             }

@@ -6,8 +6,8 @@
 use super::request::{LoopRequest, message_text};
 use crate::fault::Fault;
 use crate::planner;
-use crate::seams::{Embedder, Store};
-use std::sync::Arc;
+use crate::planning::Planner;
+use crate::seams::DocumentTable;
 use tramline_expr::{Map, Value};
 
 mod embeddings;
@@ -45,12 +45,11 @@ fn key(owner: Option<&str>, session: &str) -> String {
 
 /// Recalls what belongs to a request.
 pub(super) async fn recall(
-    store: &Arc<dyn Store>,
-    embedder: Option<&Arc<dyn Embedder>>,
+    planner: &Planner,
     owner: Option<&str>,
     request: &LoopRequest,
 ) -> Result<RecalledMessages, Fault> {
-    let kept = stored_messages(store, owner, request).await?;
+    let kept = stored_messages(&planner.documents(KIND), owner, request).await?;
     let before = &request.messages[..request.messages.len().saturating_sub(1)];
     let all: Vec<_> = kept.iter().chain(before).collect();
     let recent = all.iter().skip(all.len().saturating_sub(RECENT_MAX));
@@ -59,7 +58,7 @@ pub(super) async fn recall(
     let texts: Vec<_> = all.iter().map(|message| message_text(message)).collect();
     let said = request.last_message();
     let key = request.session.as_ref().map(|session| key(owner, session));
-    let nearest = embeddings::similar_messages(store, embedder, key.as_deref(), said, &texts);
+    let nearest = embeddings::similar_messages(planner, key.as_deref(), said, &texts);
     let (meaning, found) = match nearest.await {
         Some((meaning, found)) => (Some(meaning), found),
         None => (None, planner::similar_texts(said, &texts, MATCHES_MAX)),
@@ -79,14 +78,14 @@ fn with_score(all: &[&Value], (at, score): (usize, f64)) -> Value {
 }
 
 async fn stored_messages(
-    store: &Arc<dyn Store>,
+    documents: &DocumentTable,
     owner: Option<&str>,
     request: &LoopRequest,
 ) -> Result<Vec<Value>, Fault> {
     let Some(session) = &request.session else {
         return Ok(Vec::new());
     };
-    let body = store.get(KIND, &key(owner, session)).await?;
+    let body = documents.get(&key(owner, session)).await?;
     Ok(decode_messages(body.as_deref()))
 }
 
@@ -100,7 +99,7 @@ fn decode_messages(body: Option<&[u8]>) -> Vec<Value> {
 
 /// Stores the messages and the answer of a request.
 pub(super) async fn store_messages(
-    store: &Arc<dyn Store>,
+    planner: &Planner,
     owner: Option<&str>,
     request: &LoopRequest,
     answer: Option<&str>,
@@ -108,18 +107,18 @@ pub(super) async fn store_messages(
     let Some(session) = &request.session else {
         return Ok(());
     };
-    let key = key(owner, session);
+    let (key, documents) = (key(owner, session), planner.documents(KIND));
     // The swap fails only if another writer succeeded.
     loop {
-        let seen = store.get(KIND, &key).await?;
+        let seen = documents.get(&key).await?;
         let mut all = decode_messages(seen.as_deref());
         let fresh = new_messages(&all, request, answer);
         if fresh.is_empty() {
             return Ok(());
         }
         all.extend(fresh);
-        if store
-            .swap_relaxed(KIND, &key, seen, encode_bounded(all))
+        if documents
+            .swap_relaxed(&key, seen, encode_bounded(all))
             .await?
         {
             return Ok(());

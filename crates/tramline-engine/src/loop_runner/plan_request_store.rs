@@ -6,8 +6,8 @@ use super::CallerContext;
 use super::state::LoopState;
 use crate::clock;
 use crate::fault::Fault;
-use crate::seams::Store;
-use std::sync::Arc;
+use crate::planning::Planner;
+use crate::seams::DocumentTable;
 use tramline_expr::{Map, Value};
 use tramline_workflow::ids::RunId;
 use tramline_workflow::text::display_name;
@@ -52,7 +52,7 @@ impl PlanClaim {
 
 /// Stores a plan request and returns its handle.
 pub(super) async fn store_request(
-    store: &Arc<dyn Store>,
+    planner: &Planner,
     asked: PendingPlan,
     terms: &CallerContext,
 ) -> Result<String, Fault> {
@@ -70,24 +70,25 @@ pub(super) async fn store_request(
         PendingPlan::Used(run) => body.insert("run", run.as_str().into()),
     };
     let body = Value::from(body).to_json().into_bytes();
-    store.put(KIND, &handle, body).await?;
-    trim(store).await?;
+    let documents = planner.documents(KIND);
+    documents.put(&handle, body).await?;
+    trim(&documents).await?;
     Ok(handle)
 }
 
 /// Deletes the oldest plan requests beyond the limit. Handles sort by creation time.
-async fn trim(store: &Arc<dyn Store>) -> Result<(), Fault> {
-    let mut keys = store.list(KIND).await?;
+async fn trim(documents: &DocumentTable) -> Result<(), Fault> {
+    let mut keys = documents.list().await?;
     keys.truncate(keys.len().saturating_sub(PLAN_REQUESTS_MAX));
     if !keys.is_empty() {
-        store.delete(KIND, &keys).await?;
+        documents.delete(&keys).await?;
     }
     Ok(())
 }
 
 /// The plan request with a handle. A handle of another owner counts as unknown.
 pub(super) async fn load_request(
-    store: &Arc<dyn Store>,
+    planner: &Planner,
     handle: &str,
     terms: &CallerContext,
 ) -> Result<PendingPlan, Fault> {
@@ -99,7 +100,11 @@ pub(super) async fn load_request(
     if !handle.starts_with(PREFIX) || handle.len() > 64 {
         return Err(none());
     }
-    let body = store.get(KIND, handle).await?.ok_or_else(none)?;
+    let body = planner
+        .documents(KIND)
+        .get(handle)
+        .await?
+        .ok_or_else(none)?;
     let text = String::from_utf8(body).map_err(|_| none())?;
     let value = Value::from_json(&text).map_err(|_| none())?;
     let at_ms = value.get("at_ms").and_then(Value::as_i64).unwrap_or(0);
@@ -123,11 +128,11 @@ pub(super) async fn load_request(
 /// Claims a plan request for the run that will execute its plan. `None` if it is used already, or gone: of several
 /// claims, in any process, one succeeds.
 pub(super) async fn claim_request(
-    store: &Arc<dyn Store>,
+    planner: &Planner,
     handle: &str,
     run: RunId,
 ) -> Result<Option<PlanClaim>, Fault> {
-    let Some(open) = store.get(KIND, handle).await? else {
+    let Some(open) = planner.documents(KIND).get(handle).await? else {
         return Ok(None);
     };
     let text = String::from_utf8_lossy(&open);
@@ -142,7 +147,10 @@ pub(super) async fn claim_request(
     used.insert("run", run.as_str().into());
     let used = Value::from(used).to_json().into_bytes();
     let seen = Some(open.clone());
-    let is_first = store.swap(KIND, handle, seen, used.clone()).await?;
+    let is_first = planner
+        .documents(KIND)
+        .swap(handle, seen, used.clone())
+        .await?;
     Ok(is_first.then(|| PlanClaim {
         run,
         handle: handle.to_owned(),
@@ -152,12 +160,13 @@ pub(super) async fn claim_request(
 }
 
 /// Opens a claimed plan request again, because its plan was not executed.
-pub(super) async fn release_request(store: &Arc<dyn Store>, claim: PlanClaim) -> Result<(), Fault> {
+pub(super) async fn release_request(planner: &Planner, claim: PlanClaim) -> Result<(), Fault> {
     let PlanClaim {
         handle, open, used, ..
     } = claim;
     // If it has been deleted in the meantime, it stays deleted.
-    store.swap(KIND, &handle, Some(used), open).await?;
+    let documents = planner.documents(KIND);
+    documents.swap(&handle, Some(used), open).await?;
     Ok(())
 }
 

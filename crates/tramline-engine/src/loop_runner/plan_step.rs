@@ -26,7 +26,7 @@ impl LoopRunner {
         before: Option<&ToolPlan>,
     ) -> Option<(ToolPlan, PlannerKind)> {
         if let Some(model) = &self.model {
-            let shown = candidates::for_model(&self.engine, &course.request, tools).await;
+            let shown = candidates::for_model(&self.planner, &course.request, tools).await;
             match self
                 .plan_with_model_observed(model, course, (tools, &shown), before)
                 .await
@@ -56,7 +56,7 @@ impl LoopRunner {
         let may = |tool: &ToolName| course.request.may_use(tool);
         let wish = course.request.last_message();
         let planned = self
-            .engine
+            .planner
             .plan(wish, Some(&context), &may, &|_| false, &[]);
         planned.await
     }
@@ -69,7 +69,7 @@ impl LoopRunner {
         tools: (&[Arc<Tool>], &[Arc<Tool>]),
         before: Option<&ToolPlan>,
     ) -> Result<ToolPlan, String> {
-        let Some(observer) = self.engine.options().observer.clone() else {
+        let Some(observer) = self.engine().options().observer.clone() else {
             return plan_with_model(model, course, tools, before).await;
         };
         let (began_ms, tokens) = (clock::now_ms(), course.tokens);

@@ -66,7 +66,7 @@ impl LoopRunner {
             Ok(tools) => tools,
             Err(fault) => return Proposal::Failed(fault.to_string()),
         };
-        let shown = candidates::for_model(&self.engine, &request, &tools).await;
+        let shown = candidates::for_model(&self.planner, &request, &tools).await;
         let mut course = LoopState::new(request, RecalledMessages::default());
         course.upstream = upstream;
         let asked = self.plan_with_model_observed(model, &mut course, (&tools, &shown), None);
@@ -93,8 +93,9 @@ impl LoopRunner {
     ) -> Result<(String, Value), Fault> {
         let request = request_for_intent(intent.request, intent.context);
         let tools = self.tools(&request).await?;
-        let (engine, guess) = (&self.engine, intent.guess);
-        let offered = candidates::for_agent(engine, &request, &tools, Some(guess), false).await;
+        let (engine, guess) = (self.engine(), intent.guess);
+        let offered =
+            candidates::for_agent(&self.planner, &request, &tools, Some(guess), false).await;
         let mut asks = plan_request::request_fields(engine, MESSAGE, intent.request, &offered);
         asks.insert("plan_schema", plan_request::dag_schema());
         asks.insert("open", plan_request::open_points(guess).into());
@@ -102,7 +103,7 @@ impl LoopRunner {
             asks.insert(key, value);
         }
         let handle = plan_request_store::store_request(
-            engine.store(),
+            &self.planner,
             PendingPlan::External(intent.about),
             terms,
         )

@@ -5,10 +5,8 @@ use super::request::OnFailure;
 use super::response::{LoopStatus, PlannerKind, StepResult};
 use super::state::LoopState;
 use crate::driver::DriveOutcome;
-use crate::engine::{Engine, LoadedRun, RunHandle, RunStart};
+use crate::engine::{Engine, LoadedRun, RunHandle, RunStart, WaitPolicy};
 use crate::fault::Fault;
-use crate::seams::RunStatus;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_expr::{Str, Value};
 use tramline_formats::tool_plan::{OnError, PlannedStep, ToolPlan};
@@ -22,8 +20,6 @@ use tramline_workflow::journal::{BudgetPart, Outcome, Pause};
 const NAME: &str = "loop";
 /// The name of the summary tool in plans.
 const SUMMARY: &str = "finalize_summary";
-/// How often a run driven by another process is polled, in addition to change notifications of the store.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The state of a run after waiting for it.
 pub(super) enum WaitResult {
@@ -83,16 +79,16 @@ fn intent_to_learn(course: &LoopState) -> Option<Str> {
     (given && course.earlier.is_empty()).then(|| course.request.last_message().into())
 }
 
-/// Waits until a run ends or pauses, and drives it if it is runnable and no process drives it.
+/// Waits until a run ends or pauses, and drives it if no process does. Aborts it if the caller cancels.
 pub(super) async fn wait_for_run(
     engine: &Engine,
     run: &RunId,
     driver: Option<RunHandle>,
     cancel: &CancellationToken,
 ) -> Result<WaitResult, Fault> {
-    let ended = wait_for_pause_or_end(engine, run, driver);
+    let ended = engine.wait(run, driver, WaitPolicy::Drive);
     tokio::pin!(ended);
-    tokio::select! {
+    let ended = tokio::select! {
         ended = &mut ended => ended,
         () = cancel.cancelled() => {
             let why = Some("the caller cancelled".to_owned());
@@ -100,53 +96,14 @@ pub(super) async fn wait_for_run(
             let _ = engine.abort(run, "caller".into(), why).await;
             ended.await
         }
-    }
-}
-
-async fn wait_for_pause_or_end(
-    engine: &Engine,
-    run: &RunId,
-    driver: Option<RunHandle>,
-) -> Result<WaitResult, Fault> {
-    let mut driver = driver;
-    let mut changes = engine.store().changes();
-    loop {
-        if let Some(driver) = driver.take() {
-            return match driver.wait().await? {
-                DriveOutcome::Finished(_) => Ok(WaitResult::Ended),
-                DriveOutcome::Paused(pauses) => Ok(WaitResult::Paused(pauses)),
-                DriveOutcome::Stopped => {
-                    let message = format!("{run} resumes when the program is started again");
-                    Err(Fault::Rejected(message))
-                }
-            };
+    };
+    match ended?.outcome {
+        DriveOutcome::Finished(_) => Ok(WaitResult::Ended),
+        DriveOutcome::Paused(pauses) => Ok(WaitResult::Paused(pauses)),
+        DriveOutcome::Stopped => {
+            let message = format!("{run} resumes when the program is started again");
+            Err(Fault::Rejected(message))
         }
-        changes.mark_unchanged();
-        let row = engine.store().row(run).await?;
-        let row = row.ok_or_else(|| Fault::NotFound(run.clone()))?;
-        match row.index_row.status {
-            RunStatus::Running | RunStatus::Paused if row.driven => {}
-            RunStatus::Running => {
-                match engine.resume(run).await {
-                    Ok(handle) => driver = Some(handle),
-                    Err(Fault::Elsewhere { .. } | Fault::Ended { .. } | Fault::Expired { .. }) => {}
-                    Err(fault) => return Err(fault),
-                }
-                continue;
-            }
-            RunStatus::Paused | RunStatus::SopSession => {
-                let pauses = engine.load(run).await?.run.pauses;
-                return Ok(WaitResult::Paused(pauses.into_iter().collect()));
-            }
-            RunStatus::Completed
-            | RunStatus::Failed
-            | RunStatus::Rejected
-            | RunStatus::Aborted
-            | RunStatus::Expired => {
-                return Ok(WaitResult::Ended);
-            }
-        }
-        let _ = tokio::time::timeout(POLL_INTERVAL, changes.changed()).await;
     }
 }
 

@@ -7,9 +7,10 @@ use super::check::summary_arguments;
 use super::response::StepResult;
 use super::run_plan::is_summary;
 use super::state::LoopState;
-use crate::engine::Engine;
 use crate::fault::Fault;
-use crate::library::{DESCRIPTION_CHARS_MAX, LibraryError, SaveRequest, Saver, WorkflowName};
+use crate::library::{
+    DESCRIPTION_CHARS_MAX, Library, LibraryError, SaveRequest, Saver, WorkflowName,
+};
 use std::collections::BTreeSet;
 use tramline_expr::{Map, Str, Value};
 use tramline_formats::tool_plan::{PlannedStep, ToolPlan};
@@ -75,13 +76,13 @@ fn describe(course: &LoopState, plan: &ToolPlan) -> String {
 
 /// Why a plan cannot be saved later, if that is known before it starts.
 pub(super) async fn save_obstacle(
-    engine: &Engine,
+    library: &Library,
     course: &LoopState,
 ) -> Result<Option<String>, Fault> {
     let (Some(name), Some(text)) = (&course.request.save_as, workflow_text(course)) else {
         return Ok(None);
     };
-    match engine.library().get(name, None).await {
+    match library.get(name, None).await {
         Ok(saved) if saved.text == text.as_str() => Ok(None),
         Ok(saved) => {
             let (name, version) = (saved.name.clone(), saved.version);
@@ -96,7 +97,7 @@ pub(super) async fn save_obstacle(
 
 /// Saves the plan under the requested name, and returns the result.
 pub(super) async fn save(
-    engine: &Engine,
+    library: &Library,
     course: &LoopState,
     results: &[StepResult],
     terms: &CallerContext,
@@ -125,7 +126,7 @@ pub(super) async fn save(
                 force: false,
                 recursive: false,
             };
-            let kept = engine.library().save(save).await;
+            let kept = library.save(save).await;
             kept.map_err(|refusal| refusal.to_string())
         }
     };

@@ -1,7 +1,7 @@
 //! Literal values in a request: quoted texts, paths, URLs, email addresses, numbers.
 
 use crate::scrub::quoted_ranges;
-use tramline_core::Value;
+use tramline_expr::Value;
 
 /// Keywords that begin an SQL statement.
 const SQL: [&str; 12] = [

@@ -3,9 +3,10 @@
 use super::ToolList;
 use super::tool_cache::same_definition;
 use super::vectors::VectorStore;
-use crate::planner::SearchResults;
-use crate::seams::{Embedder, Store, Tool};
-use crate::search::{DocumentKind, EncodedVectors, Finder, SearchDocument};
+use crate::seams::{Store, Tool};
+use crate::search::{
+    DocumentKind, Embedder, EncodedVectors, Finder, SearchDocument, SearchIndex, Vector,
+};
 use crate::usage_stats::UsageStats;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
@@ -182,15 +183,14 @@ impl RegistrySearch {
         hits.into_iter().filter_map(told).collect()
     }
 
-    /// The search results for a request, among the tools that `lookup` returns.
-    pub(super) async fn search_for_plan(
-        &self,
-        wish: &str,
-        lookup: impl Fn(&str) -> Option<Arc<Tool>>,
-    ) -> SearchResults {
-        let meanings = self.finder.embeddings(&SearchResults::texts(wish)).await;
-        self.finder
-            .read(|index| SearchResults::new(wish, &meanings, index, lookup))
+    /// The embeddings of texts, one for each; empty without an embedder or if it fails.
+    pub(super) async fn embeddings(&self, texts: &[String]) -> Vec<Option<Vector>> {
+        self.finder.embeddings(texts).await
+    }
+
+    /// Gives read access to the index.
+    pub(super) fn read_index<T>(&self, read: impl FnOnce(&SearchIndex) -> T) -> T {
+        self.finder.read(read)
     }
 
     /// The tools that contain a text or match a pattern with `*`.

@@ -1,6 +1,6 @@
 //! The registry with servers that start, change and disappear.
 
-use crate::engine::{Engine, EngineOptions};
+use crate::catalog::Catalog;
 use crate::library::{SaveRequest, Saver, WorkflowName};
 use crate::policy::{ToolPattern, ToolPolicy};
 use crate::registry::TrialError;
@@ -9,6 +9,7 @@ use crate::seams::{
     Tools,
 };
 use crate::testing::MemoryStore;
+use crate::workflow_map::WorkflowMap;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -109,20 +110,19 @@ impl Tools for LazyServers {
     }
 }
 
-fn engine(store: &MemoryStore, tools: &Arc<LazyServers>) -> Engine {
-    let ask = vec![ToolPattern::parse("*:ask_*").unwrap()];
-    let options = EngineOptions {
-        policy: ToolPolicy {
-            ask,
-            deny: Vec::new(),
-        },
-        ..EngineOptions::default()
-    };
-    Engine::new(Arc::new(store.clone()), Arc::clone(tools) as _, options)
+fn catalog(store: &MemoryStore, tools: &Arc<LazyServers>) -> Catalog {
+    let (store, tools) = (Arc::new(store.clone()), Arc::clone(tools));
+    Catalog::new(
+        store,
+        tools as _,
+        Arc::new(WorkflowMap::default()),
+        None,
+        None,
+    )
 }
 
-async fn names(engine: &Engine) -> Vec<String> {
-    let list = engine.registry().list().await.unwrap();
+async fn names(catalog: &Catalog) -> Vec<String> {
+    let list = catalog.registry().list().await.unwrap();
     list.tools
         .iter()
         .map(|tool| tool.name.to_string())
@@ -136,7 +136,7 @@ async fn what_was_listed_once_is_listed_again_without_asking() {
     first.set("a", "1", &["x", "y"]);
     first.set("b", "1", &["z"]);
     first.set("down", "1", &[]);
-    let before = engine(&store, &first);
+    let before = catalog(&store, &first);
     assert_eq!(names(&before).await, ["a:x", "a:y", "b:z"]);
     assert_eq!(first.asked(), 3);
     let silent = &before.registry().list().await.unwrap().unavailable;
@@ -150,7 +150,7 @@ async fn what_was_listed_once_is_listed_again_without_asking() {
     let second = Arc::new(LazyServers::default());
     second.set("a", "1", &["x", "y"]);
     second.set("b", "2", &["other"]);
-    let after = engine(&store, &second);
+    let after = catalog(&store, &second);
     assert_eq!(names(&after).await, ["a:x", "a:y", "b:other"]);
     assert_eq!(
         *second.asked.lock().unwrap(),
@@ -163,15 +163,15 @@ async fn what_was_listed_once_is_listed_again_without_asking() {
 async fn changes_are_seen() {
     let (store, tools) = (MemoryStore::new(), Arc::new(LazyServers::default()));
     tools.set("a", "1", &["x"]);
-    let engine = engine(&store, &tools);
-    assert_eq!(names(&engine).await, ["a:x"]);
+    let catalog = catalog(&store, &tools);
+    assert_eq!(names(&catalog).await, ["a:x"]);
     tools.set("a", "1", &["x", "new"]);
     tools.servers.lock().unwrap().get_mut("a").unwrap().awake = true;
-    assert_eq!(names(&engine).await, ["a:x", "a:new"]);
+    assert_eq!(names(&catalog).await, ["a:x", "a:new"]);
     tools.set("c", "1", &["added"]);
-    assert_eq!(names(&engine).await, ["a:x", "a:new", "c:added"]);
+    assert_eq!(names(&catalog).await, ["a:x", "a:new", "c:added"]);
     tools.servers.lock().unwrap().remove("a");
-    assert_eq!(names(&engine).await, ["c:added"]);
+    assert_eq!(names(&catalog).await, ["c:added"]);
     let text = "{\"tasks\":[{\"id\":\"t\",\"tool\":\"c:added\",\"arguments\":{\"n\":1}}]}";
     let save = SaveRequest {
         name: WorkflowName::new("add-one").unwrap(),
@@ -184,10 +184,10 @@ async fn changes_are_seen() {
         force: false,
         recursive: false,
     };
-    engine.library().save(save).await.unwrap();
-    assert_eq!(names(&engine).await, ["c:added", "workflow:add-one"]);
-    engine.library().remove("add-one").await.unwrap();
-    assert_eq!(names(&engine).await, ["c:added"]);
+    catalog.library().save(save).await.unwrap();
+    assert_eq!(names(&catalog).await, ["c:added", "workflow:add-one"]);
+    catalog.library().remove("add-one").await.unwrap();
+    assert_eq!(names(&catalog).await, ["c:added"]);
 }
 
 #[tokio::test]
@@ -195,13 +195,13 @@ async fn anything_is_found_by_each_of_its_names() {
     let (store, tools) = (MemoryStore::new(), Arc::new(LazyServers::default()));
     tools.set("my-files", "1", &["read_all", "list"]);
     tools.set("other", "1", &["x"]);
-    let engine = engine(&store, &tools);
+    let catalog = catalog(&store, &tools);
     for name in [
         "my-files:read_all",
         "mcp-my-files-read_all",
         "mcp-my-files-read-all",
     ] {
-        let found = engine.registry().find(name).await.unwrap();
+        let found = catalog.registry().find(name).await.unwrap();
         assert_eq!(found.name.to_string(), "my-files:read_all", "{name}");
     }
     assert_eq!(
@@ -215,7 +215,7 @@ async fn anything_is_found_by_each_of_its_names() {
         ("mcp-my-files-lsit", "my-files:list"),
         ("read_al", "my-files:read_all"),
     ] {
-        let unknown = engine.registry().find(name).await.unwrap_err();
+        let unknown = catalog.registry().find(name).await.unwrap_err();
         assert!(
             unknown.suggestions.iter().any(|one| one == near),
             "{unknown:?}"
@@ -227,11 +227,16 @@ async fn anything_is_found_by_each_of_its_names() {
 async fn a_trial_obeys_the_policy_and_the_schema() {
     let (store, tools) = (MemoryStore::new(), Arc::new(LazyServers::default()));
     tools.set("a", "1", &["x", "ask_me", "delete_it"]);
-    let engine = engine(&store, &tools);
+    let catalog = catalog(&store, &tools);
+    let policy = ToolPolicy {
+        ask: vec![ToolPattern::parse("*:ask_*").unwrap()],
+        deny: Vec::new(),
+    };
+    let attempt = |name, input| catalog.prepare_trial(name, input, &policy);
     let good = Value::object([("n", 3.into())]);
-    assert!(engine.prepare_trial("a:x", good.clone()).await.is_ok());
+    assert!(attempt("a:x", good.clone()).await.is_ok());
     for (name, says) in [("a:ask_me", "approval"), ("a:delete_it", "destructive")] {
-        match engine.prepare_trial(name, good.clone()).await.unwrap_err() {
+        match attempt(name, good.clone()).await.unwrap_err() {
             TrialError::Forbidden {
                 message, approval, ..
             } => {
@@ -240,9 +245,7 @@ async fn a_trial_obeys_the_policy_and_the_schema() {
             other => panic!("{other:?}"),
         }
     }
-    let bad = engine
-        .prepare_trial("a:x", Value::object([("m", 3.into())]))
-        .await;
+    let bad = attempt("a:x", Value::object([("m", 3.into())])).await;
     assert!(matches!(bad.unwrap_err(), TrialError::Parameters { .. }));
 }
 
@@ -254,12 +257,12 @@ async fn five_thousand_tools_of_fifty_servers_are_listed_and_searched_at_once() 
     for n in 0..50 {
         tools.set(&format!("server{n:02}"), "1", &many);
     }
-    engine(&store, &tools).registry().list().await.unwrap();
+    catalog(&store, &tools).registry().list().await.unwrap();
     assert_eq!(store.list("registry").await.unwrap().len(), 50);
     for server in tools.servers.lock().unwrap().values_mut() {
         server.awake = false;
     }
-    let cold = engine(&store, &tools);
+    let cold = catalog(&store, &tools);
     let began = Instant::now();
     let list = cold.registry().list().await.unwrap();
     assert_eq!((list.tools.len(), tools.asked()), (5_000, 50));

@@ -1,10 +1,10 @@
 //! Tries one tool: a run of a graph that contains only this call.
 
 use super::find::UnknownName;
-use crate::engine::{Engine, RunStart};
+use crate::catalog::Catalog;
 use crate::long_work::long_work;
-use crate::policy::PolicyVerdict;
-use crate::seams::Tool;
+use crate::policy::{PolicyVerdict, ToolPolicy};
+use crate::seams::{Tool, Workflows as _};
 use std::sync::Arc;
 use tramline_expr::Value;
 use tramline_workflow::graph::Graph;
@@ -19,8 +19,10 @@ use tramline_workflow::workflow::{
 pub struct ToolTrial {
     /// The tool to try.
     pub tool: Arc<Tool>,
-    /// The run to start.
-    pub start: RunStart,
+    /// The graph to run: the tool's only call, or the workflow.
+    pub graph: Arc<Graph>,
+    /// The input of the run, checked against the tool's schema.
+    pub input: Value,
 }
 
 /// Why something cannot be tried. Nothing was called.
@@ -46,20 +48,21 @@ pub enum TrialError {
     },
 }
 
-impl Engine {
+impl Catalog {
     /// Prepares a trial of a tool, under any of its names. Tools that need approval in a run cannot be tried, because a
     /// trial has nobody to ask.
     pub async fn prepare_trial(
         &self,
         name: &str,
         parameters: Value,
+        policy: &ToolPolicy,
     ) -> Result<ToolTrial, TrialError> {
         let tool = self
             .registry()
             .find(name)
             .await
             .map_err(TrialError::Unknown)?;
-        self.check_trial_permitted(&tool)?;
+        check_permitted(&tool, policy)?;
         let checker = Checker::new(&tool.input_schema).ok();
         let checked = checker.map_or(Ok(()), |checker| checker.check_with(&parameters, long_work));
         if let Err(faults) = checked {
@@ -67,7 +70,7 @@ impl Engine {
         }
         let graph = match tool.name.server == WORKFLOW_SERVER {
             true => self
-                .workflows()
+                .library()
                 .find(&tool.name.tool)
                 .map(|found| found.graph),
             false => single_call_graph(&tool.name),
@@ -80,39 +83,42 @@ impl Engine {
                 suggestions: near,
             }));
         };
-        let start = RunStart::new(graph, parameters);
-        Ok(ToolTrial { tool, start })
-    }
-
-    fn check_trial_permitted(&self, tool: &Tool) -> Result<(), TrialError> {
-        let name = &tool.name;
-        let (message, approval) = match self.policy().verdict(name) {
-            PolicyVerdict::Deny(pattern) => {
-                let pattern = pattern.as_str();
-                (
-                    format!("{name} may not be called: the policy denies `{pattern}`"),
-                    false,
-                )
-            }
-            PolicyVerdict::Ask(pattern) => {
-                let pattern = pattern.as_str();
-                (
-                    format!("{name} needs approval: the policy asks before `{pattern}`"),
-                    true,
-                )
-            }
-            PolicyVerdict::Allow if tool.hints.destructive == Some(true) => (
-                format!("{name} is annotated as destructive and cannot be tried alone"),
-                true,
-            ),
-            PolicyVerdict::Allow => return Ok(()),
-        };
-        Err(TrialError::Forbidden {
-            tool: name.clone(),
-            message,
-            approval,
+        Ok(ToolTrial {
+            tool,
+            graph,
+            input: parameters,
         })
     }
+}
+
+fn check_permitted(tool: &Tool, policy: &ToolPolicy) -> Result<(), TrialError> {
+    let name = &tool.name;
+    let (message, approval) = match policy.verdict(name) {
+        PolicyVerdict::Deny(pattern) => {
+            let pattern = pattern.as_str();
+            (
+                format!("{name} may not be called: the policy denies `{pattern}`"),
+                false,
+            )
+        }
+        PolicyVerdict::Ask(pattern) => {
+            let pattern = pattern.as_str();
+            (
+                format!("{name} needs approval: the policy asks before `{pattern}`"),
+                true,
+            )
+        }
+        PolicyVerdict::Allow if tool.hints.destructive == Some(true) => (
+            format!("{name} is annotated as destructive and cannot be tried alone"),
+            true,
+        ),
+        PolicyVerdict::Allow => return Ok(()),
+    };
+    Err(TrialError::Forbidden {
+        tool: name.clone(),
+        message,
+        approval,
+    })
 }
 
 /// A graph that calls one tool with the run's input.

@@ -1,9 +1,9 @@
 //! Search with an embedder: computes the embeddings of texts for the index.
 
+use super::Embedder;
 use super::document::{DocumentKind, SearchDocument, embedded_prefix};
 use super::embedding::{Vector, fingerprint};
 use super::{IndexFull, SearchHit, SearchIndex};
-use crate::seams::Embedder;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use tramline_workflow::failure::{Failure, FailureKind};

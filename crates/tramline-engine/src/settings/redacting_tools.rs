@@ -38,14 +38,22 @@ impl Settings {
     }
 }
 
+/// The same tools, with redacted results if there are settings.
+pub fn redacting(tools: Arc<dyn Tools>, settings: Option<&Settings>) -> Arc<dyn Tools> {
+    match settings {
+        Some(settings) => Arc::new(RedactingTools::new(tools, settings.clone())),
+        None => tools,
+    }
+}
+
 /// Tools whose results are redacted.
-pub(crate) struct RedactingTools {
+struct RedactingTools {
     tools: Arc<dyn Tools>,
     settings: Settings,
 }
 
 impl RedactingTools {
-    pub(crate) fn new(tools: Arc<dyn Tools>, settings: Settings) -> Self {
+    fn new(tools: Arc<dyn Tools>, settings: Settings) -> Self {
         Self { tools, settings }
     }
 

@@ -1,6 +1,6 @@
 //! The contract of every `Embedder`. A violation panics.
 
-use crate::seams::Embedder;
+use crate::search::Embedder;
 use crate::search::Vector;
 use std::sync::Arc;
 

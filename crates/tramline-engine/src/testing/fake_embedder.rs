@@ -1,6 +1,6 @@
 //! An embedder without a model: texts are close if they share letters.
 
-use crate::seams::Embedder;
+use crate::search::Embedder;
 use crate::search::fingerprint;
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tramline_engine::loop_runner::{LoopRequest, LoopRunner};
 use tramline_engine::seams::{Store as _, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, EngineOptions};
-use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_engine::{Planner, ServiceOptions, Services};
+use tramline_workflow::failure::Failure;
+use tramline_workflow::failure::FailureKind;
 
 fn tools() -> FakeTools {
     let none = r#"{"type":"object"}"#;
@@ -22,32 +23,32 @@ fn tools() -> FakeTools {
         .described("shop", "burn", "Always fails", none)
 }
 
-fn engine(store: &MemoryStore, learn: bool) -> Engine {
-    let options = EngineOptions {
+fn planner(store: &MemoryStore, learn: bool) -> Planner {
+    let options = ServiceOptions {
         learn,
-        ..EngineOptions::default()
+        ..ServiceOptions::default()
     };
-    Engine::new(Arc::new(store.clone()), Arc::new(tools()), options)
+    Services::new(Arc::new(store.clone()), Arc::new(tools()), options).planner
 }
 
-async fn does(engine: &Engine, intent: &str, tools: &[&str]) {
+async fn does(planner: &Planner, intent: &str, tools: &[&str]) {
     let steps: Vec<_> = tools
         .iter()
         .map(|tool| json!({"tool": tool, "args": {}}))
         .collect();
     let request = LoopRequest::new(intent).plan(json!(steps));
-    LoopRunner::new(engine.clone()).run(request).await.unwrap();
+    LoopRunner::new(planner.clone()).run(request).await.unwrap();
 }
 
-async fn confidence(engine: &Engine, wish: &str) -> f64 {
-    let plan = engine.plan(wish, None, &|_| true, &|_| false, &[]).await;
+async fn confidence(planner: &Planner, wish: &str) -> f64 {
+    let plan = planner.plan(wish, None, &|_| true, &|_| false, &[]).await;
     plan.unwrap().confidence
 }
 
 #[tokio::test]
 async fn plans_that_ended_well_make_later_ones_surer() {
     let store = MemoryStore::default();
-    let first = engine(&store, true);
+    let first = planner(&store, true);
     let wish = "get the order of Mister Winter on its way";
     let before = confidence(&first, wish).await;
     for who in ["Summer", "Autumn", "Spring"] {
@@ -56,20 +57,13 @@ async fn plans_that_ended_well_make_later_ones_surer() {
     }
     does(&first, "get the order of nobody on its way", &["shop:burn"]).await;
     // Another process knows them too.
-    let second = engine(&store, true);
+    let second = planner(&store, true);
     assert!(confidence(&second, wish).await > before);
-    let past = second.plan_history().stored_precedents().await.unwrap();
+    let past = second.history().stored_precedents().await.unwrap();
     assert_eq!(past.len(), 3, "failed plans are not recorded");
     let pair = ("shop:pack".into(), "shop:ship".into(), 3);
     assert_eq!(past.waiting_pairs(), [pair]);
-    assert_eq!(
-        second
-            .plan_history()
-            .forget(Some("shop:ship"))
-            .await
-            .unwrap(),
-        3
-    );
+    assert_eq!(second.history().forget(Some("shop:ship")).await.unwrap(), 3);
     assert_eq!(confidence(&second, wish).await, before);
     assert!(store.list("learnt").await.unwrap().is_empty());
 }
@@ -77,12 +71,12 @@ async fn plans_that_ended_well_make_later_ones_surer() {
 #[tokio::test]
 async fn nothing_is_learnt_or_used_where_that_is_switched_off() {
     let store = MemoryStore::default();
-    let off = engine(&store, false);
+    let off = planner(&store, false);
     let wish = "get the order on its way";
     does(&off, wish, &["shop:pack", "shop:ship"]).await;
     assert!(store.list("learnt").await.unwrap().is_empty());
     let before = confidence(&off, wish).await;
-    does(&engine(&store, true), wish, &["shop:pack", "shop:ship"]).await;
+    does(&planner(&store, true), wish, &["shop:pack", "shop:ship"]).await;
     assert_eq!(store.list("learnt").await.unwrap().len(), 1);
     assert_eq!(confidence(&off, wish).await, before);
 }
@@ -91,7 +85,7 @@ async fn nothing_is_learnt_or_used_where_that_is_switched_off() {
 async fn no_value_of_an_intent_is_kept() {
     let store = MemoryStore::default();
     let wish = "send 'the hidden plan' of 4711 to ann@example.com, the password is hunter2";
-    does(&engine(&store, true), wish, &["shop:pack"]).await;
+    does(&planner(&store, true), wish, &["shop:pack"]).await;
     let keys = store.list("learnt").await.unwrap();
     let body = store.get("learnt", &keys[0]).await.unwrap().unwrap();
     let text = String::from_utf8(body).unwrap();
@@ -102,13 +96,8 @@ async fn no_value_of_an_intent_is_kept() {
 }
 
 /// The words and tools of the recorded plans, latest first.
-async fn lessons(engine: &Engine) -> Vec<(String, Vec<String>)> {
-    let all = engine
-        .plan_history()
-        .learned_plans()
-        .await
-        .unwrap()
-        .into_iter();
+async fn lessons(planner: &Planner) -> Vec<(String, Vec<String>)> {
+    let all = planner.history().learned_plans().await.unwrap().into_iter();
     all.map(|one| {
         let tools = one.tools.iter().map(ToString::to_string).collect();
         (one.intent.to_string(), tools)
@@ -119,11 +108,11 @@ async fn lessons(engine: &Engine) -> Vec<(String, Vec<String>)> {
 #[tokio::test]
 async fn a_correction_outweighs_what_was_done_many_times() {
     let store = MemoryStore::default();
-    let engine = engine(&store, true);
+    let planner = planner(&store, true);
     let wish = "get the order of 'Winter' on its way";
     for _ in 0..10 {
         does(
-            &engine,
+            &planner,
             "get the order of 'Summer' on its way",
             &["shop:pack"],
         )
@@ -131,10 +120,10 @@ async fn a_correction_outweighs_what_was_done_many_times() {
     }
     for who in ["parcel", "letter", "crate", "barrel"] {
         let intent = format!("get the {who} on its way");
-        does(&engine, &intent, &["shop:pack"]).await;
+        does(&planner, &intent, &["shop:pack"]).await;
     }
-    does(&engine, wish, &["shop:ship"]).await;
-    let plan = engine.plan(wish, None, &|_| true, &|_| false, &[]).await;
+    does(&planner, wish, &["shop:ship"]).await;
+    let plan = planner.plan(wish, None, &|_| true, &|_| false, &[]).await;
     let tools: Vec<_> = plan
         .unwrap()
         .tools
@@ -142,7 +131,7 @@ async fn a_correction_outweighs_what_was_done_many_times() {
         .map(ToString::to_string)
         .collect();
     assert_eq!(tools, ["shop:ship"]);
-    let learnt = lessons(&engine).await;
+    let learnt = lessons(&planner).await;
     let of_orders: Vec<_> = learnt
         .iter()
         .filter(|(intent, _)| intent.contains("order"))
@@ -153,10 +142,10 @@ async fn a_correction_outweighs_what_was_done_many_times() {
 #[tokio::test]
 async fn our_own_guesses_and_repairs_teach_nothing() {
     let store = MemoryStore::default();
-    let engine = engine(&store, true);
+    let planner = planner(&store, true);
     let plan = |tool: &str| json!({"plan": [{"tool": tool, "args": {}}]}).to_string();
     let model = ScriptedModel::new([plan("shop:pack"), plan("shop:burn"), plan("shop:ship")]);
-    let runner = LoopRunner::new(engine.clone()).with_model(Arc::new(model));
+    let runner = LoopRunner::new(planner.clone()).with_model(Arc::new(model));
     let response = runner
         .run(LoopRequest::new("put it into boxes"))
         .await
@@ -165,25 +154,25 @@ async fn our_own_guesses_and_repairs_teach_nothing() {
     // A plan that failed, and another one for the rest.
     let response = runner.run(LoopRequest::new("send it off")).await.unwrap();
     assert!(response.success(), "{response:?}");
-    assert_eq!(lessons(&engine).await, []);
-    does(&engine, "put it into boxes", &["shop:pack"]).await;
-    let learnt = lessons(&engine).await;
+    assert_eq!(lessons(&planner).await, []);
+    does(&planner, "put it into boxes", &["shop:pack"]).await;
+    let learnt = lessons(&planner).await;
     assert_eq!(
         learnt,
         [("put it into boxes".to_owned(), vec!["shop:pack".to_owned()])]
     );
-    let id = engine.plan_history().learned_plans().await.unwrap()[0]
+    let id = planner.history().learned_plans().await.unwrap()[0]
         .id
         .clone();
-    assert_eq!(engine.plan_history().forget_plan("").await.unwrap(), 0);
-    assert_eq!(engine.plan_history().forget_plan(&id).await.unwrap(), 1);
-    assert_eq!(lessons(&engine).await, []);
+    assert_eq!(planner.history().forget_plan("").await.unwrap(), 0);
+    assert_eq!(planner.history().forget_plan(&id).await.unwrap(), 1);
+    assert_eq!(lessons(&planner).await, []);
 }
 
 #[tokio::test]
 async fn far_precedents_do_not_vote() {
     let store = MemoryStore::default();
-    let taught = engine(&store, true);
+    let taught = planner(&store, true);
     let wish = "put the things of Mister Winter into boxes";
     let before = taught
         .plan(wish, None, &|_| true, &|_| false, &[])

@@ -8,9 +8,10 @@ use tramline_engine::loop_runner::{
 };
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{ServiceOptions, Services};
 use tramline_expr::Value;
-use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::failure::Failure;
+use tramline_workflow::failure::FailureKind;
 use tramline_workflow::ids::RunId;
 
 mod disk_syncs;
@@ -62,17 +63,14 @@ impl LoopRig {
         }
     }
 
-    fn engine(&self) -> Engine {
+    fn services(&self) -> Services {
         let store = Arc::new(self.store.clone());
-        Engine::new(
-            store,
-            Arc::clone(&self.tools) as _,
-            EngineOptions::default(),
-        )
+        let tools = Arc::clone(&self.tools);
+        Services::new(store, tools as _, ServiceOptions::default())
     }
 
     fn runner(&self) -> LoopRunner {
-        LoopRunner::new(self.engine())
+        LoopRunner::new(self.services().planner)
     }
 
     fn called(&self) -> Vec<String> {
@@ -112,7 +110,8 @@ async fn a_valid_plan_runs_in_order_and_its_outputs_are_in_the_context() {
     let run: RunId = told["runId"].as_str().unwrap().parse().unwrap();
     assert!(
         place
-            .engine()
+            .services()
+            .engine
             .load(&run)
             .await
             .unwrap()
@@ -279,8 +278,8 @@ async fn what_a_built_in_tool_asks_of_a_model_counts_too() {
         .tool("builtin", "llm", SAFE, move |_| async move { Ok(usage()) })
         .tool("other", "llm", SAFE, move |_| async move { Ok(usage()) });
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
-    let runner = LoopRunner::new(engine.clone());
+    let services = Services::new(store, Arc::new(tools), ServiceOptions::default());
+    let runner = LoopRunner::new(services.planner);
     let with = |first: &str| {
         let mut request = planned(json!([{"tool": first}, {"tool": "other:llm"}]));
         request.budget = Some(tramline_workflow::journal::Budget {
@@ -292,7 +291,10 @@ async fn what_a_built_in_tool_asks_of_a_model_counts_too() {
     let asks = runner.run(with("builtin:llm")).await.unwrap();
     assert_eq!(asks.status, LoopStatus::Paused, "{asks:?}");
     let run: RunId = asks.runs[0].parse().unwrap();
-    assert_eq!(engine.load(&run).await.unwrap().run.model_tokens, 6);
+    assert_eq!(
+        services.engine.load(&run).await.unwrap().run.model_tokens,
+        6
+    );
     // Usage reported by other servers is not counted.
     let done = runner.run(with("other:llm")).await.unwrap();
     assert!(done.success(), "{done:?}");

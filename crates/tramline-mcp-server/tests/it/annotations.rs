@@ -1,6 +1,6 @@
 //! Annotations of a graph follow from its tools, once those are known.
 
-use super::support::{ERAS, calling, connect, engine, over, pure, tools};
+use super::support::{ERAS, calling, connect, over, pure, services, tools};
 use async_trait::async_trait;
 use rmcp::model::ToolAnnotations;
 use serde_json::json;
@@ -62,7 +62,7 @@ fn server() -> Server {
         calling("acts", "work", ""),
     ];
     over(
-        engine(MemoryStore::default(), UnlistedTools::new()),
+        services(MemoryStore::default(), UnlistedTools::new()),
         &[Toolset::Graphs],
         graphs,
     )

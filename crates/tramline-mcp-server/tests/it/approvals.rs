@@ -1,8 +1,8 @@
 //! A run that asks, and how a client's user answers.
 
 use super::support::{
-    ERAS, Era, approving, connect, connect_with, engine, filled, forms, over, request, structured,
-    tools,
+    ERAS, Era, approving, connect, connect_with, filled, forms, over, request, services,
+    structured, tools,
 };
 use rmcp::model::{
     CallToolResponse, ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode,
@@ -10,7 +10,7 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use serde_json::json;
 use std::sync::Arc;
-use tramline_engine::Engine;
+use tramline_engine::Services;
 use tramline_engine::seams::RunFilter;
 use tramline_engine::testing::MemoryStore;
 use tramline_mcp_server::Toolset;
@@ -23,15 +23,15 @@ fn asking() -> Vec<Arc<Graph>> {
 }
 
 /// An engine of its own over a shared store, like another process.
-fn process(store: &MemoryStore) -> Engine {
-    engine(store.clone(), tools())
+fn process(store: &MemoryStore) -> Services {
+    services(store.clone(), tools())
 }
 
 #[tokio::test]
 async fn an_approval_is_asked_for_and_the_same_run_goes_on() {
     for era in ERAS {
-        let engine = process(&MemoryStore::default());
-        let server = over(engine.clone(), &[Toolset::Graphs], asking());
+        let services = process(&MemoryStore::default());
+        let server = over(services.clone(), &[Toolset::Graphs], asking());
         let mut client = connect_with(&server, era, forms()).await;
         client.queue_answer(filled(json!({"decision": "approve", "reason": "fine"})));
         let result = client.call("act", json!({"a": 1})).await;
@@ -45,9 +45,14 @@ async fn an_approval_is_asked_for_and_the_same_run_goes_on() {
             message.contains("t:work") && message.contains("it acts"),
             "{message}"
         );
-        let runs = engine.runs(RunFilter::default()).await.unwrap().rows;
+        let runs = services
+            .engine
+            .runs(RunFilter::default())
+            .await
+            .unwrap()
+            .rows;
         assert_eq!(runs.len(), 1);
-        let loaded = engine.load(&runs[0].run).await.unwrap();
+        let loaded = services.engine.load(&runs[0].run).await.unwrap();
         let answered = loaded.entries.iter().any(|entry| {
             matches!(&entry.event, Event::Answered { by, why, .. }
                 if by == "MCP client test" && why.as_deref() == Some("fine"))
@@ -59,8 +64,8 @@ async fn an_approval_is_asked_for_and_the_same_run_goes_on() {
 #[tokio::test]
 async fn the_form_shows_the_call_and_takes_other_arguments() {
     for era in ERAS {
-        let engine = process(&MemoryStore::default());
-        let server = over(engine.clone(), &[Toolset::Graphs], asking());
+        let services = process(&MemoryStore::default());
+        let server = over(services.clone(), &[Toolset::Graphs], asking());
         let mut client = connect_with(&server, era, forms()).await;
         let edited = json!({"decision": "approve", "arguments": "{\"a\": 2}"});
         client.queue_answer(filled(edited));
@@ -122,16 +127,17 @@ async fn a_client_without_forms_is_told_how_to_answer() {
 }
 
 /// The checkpoint where the only run waits.
-async fn waits(engine: &Engine) -> Checkpoint {
+async fn waits(services: &Services) -> Checkpoint {
     loop {
-        if let Some(row) = engine
+        if let Some(row) = services
+            .engine
             .runs(RunFilter::default())
             .await
             .unwrap()
             .rows
             .first()
         {
-            let run = engine.load(&row.run).await.unwrap().run;
+            let run = services.engine.load(&row.run).await.unwrap().run;
             if let Some(seq) = run.pauses.keys().next() {
                 let (run, seq) = (run.id.clone(), *seq);
                 return Checkpoint { run, seq };
@@ -153,6 +159,7 @@ async fn an_answer_from_elsewhere_is_heard_while_the_client_is_asked() {
     client.next_question().await;
     let asked = waits(&theirs).await;
     theirs
+        .engine
         .approve(&asked, true, "the command line".into(), None)
         .await
         .unwrap();
@@ -224,6 +231,7 @@ async fn a_carried_question_that_was_answered_elsewhere_goes_on() {
     };
     let point = waits(&theirs).await;
     theirs
+        .engine
         .approve(&point, false, "the command line".into(), None)
         .await
         .unwrap();
@@ -237,7 +245,7 @@ async fn a_carried_question_that_was_answered_elsewhere_goes_on() {
         panic!("not complete: {told:?}");
     };
     assert_eq!(structured(&told)["error"]["status"], "rejected");
-    let outcome = theirs.load(&point.run).await.unwrap().run.outcome;
+    let outcome = theirs.engine.load(&point.run).await.unwrap().run.outcome;
     assert!(
         matches!(outcome, Some(Outcome::Rejected { .. })),
         "{outcome:?}"

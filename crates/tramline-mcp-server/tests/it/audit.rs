@@ -1,18 +1,18 @@
 //! What the audit says about calls: which run they were about, and whether they took effect.
 
-use super::support::{Era, connect, connect_with, engine, filled, forms, over, request, tools};
+use super::support::{Era, connect, connect_with, filled, forms, over, request, services, tools};
 use rmcp::model::{CallToolResponse, ErrorCode};
 use rmcp::service::ServiceError;
 use serde_json::{Value as Json, json};
-use tramline_engine::Engine;
+use tramline_engine::Services;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::MemoryStore;
 use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
 use tramline_workflow::failure::{Failure, FailureKind};
 
-async fn notes(engine: &Engine) -> Vec<Json> {
-    engine.audit_notes(0, None).await.unwrap()
+async fn notes(services: &Services) -> Vec<Json> {
+    services.engine.audit_notes(0, None).await.unwrap()
 }
 
 /// A tool that fails may have done something: its call was not refused.
@@ -23,8 +23,8 @@ async fn a_call_whose_run_failed_is_not_recorded_as_refused() {
         Err::<Value, _>(failure)
     };
     let tools = tools().tool("t", "fail", ToolHints::default(), fails);
-    let engine = engine(MemoryStore::default(), tools);
-    let server = over(engine.clone(), &[Toolset::Library], Vec::new());
+    let services = services(MemoryStore::default(), tools);
+    let server = over(services.clone(), &[Toolset::Library], Vec::new());
     let client = connect(&server, Era::Modern).await;
     for _ in 0..2 {
         let call = json!({"node_type": "t:fail", "parameters": {}});
@@ -34,7 +34,7 @@ async fn a_call_whose_run_failed_is_not_recorded_as_refused() {
     client.call("workflow_execute", dag).await;
     let missing = json!({"node_type": "t:none", "parameters": {}});
     client.call("registry_run", missing).await;
-    let notes = notes(&engine).await;
+    let notes = notes(&services).await;
     let told: Vec<_> = notes
         .iter()
         .map(|note| (note["result"].as_str().unwrap(), note["run_id"].is_string()))
@@ -50,8 +50,8 @@ async fn a_call_whose_run_failed_is_not_recorded_as_refused() {
 /// An answer belongs to the call that asked: with the arguments of another one it is refused, and that is recorded.
 #[tokio::test]
 async fn an_answer_is_bound_to_the_call_that_asked() {
-    let engine = engine(MemoryStore::default(), tools());
-    let server = over(engine.clone(), &[Toolset::Control], Vec::new());
+    let services = services(MemoryStore::default(), tools());
+    let server = over(services.clone(), &[Toolset::Control], Vec::new());
     let client = connect_with(&server, Era::Modern, forms()).await;
     let task = |x: u32| json!({"workflow": {"tasks": [{"id": "a", "tool": "t:work", "arguments": {"x": x}, "approval": true}]}});
     let asked = client
@@ -77,7 +77,7 @@ async fn an_answer_is_bound_to_the_call_that_asked() {
         };
         assert_eq!(refused.code, ErrorCode::INVALID_PARAMS);
     }
-    let told: Vec<_> = notes(&engine)
+    let told: Vec<_> = notes(&services)
         .await
         .into_iter()
         .map(|note| note["result"].clone())

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, EngineOptions, Respondent, ToolPattern, ToolPolicy};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Respondent, Services, ToolPattern, ToolPolicy};
 use tramline_mcp_server::{HttpOptions, NamedToken, Server, Toolset};
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::Checkpoint;
@@ -22,7 +21,7 @@ const ASKED: &str = "t:pay";
 
 struct ShopFixture {
     tools: Arc<FakeTools>,
-    engine: Engine,
+    services: Services,
     server: Server,
 }
 
@@ -52,11 +51,11 @@ impl ShopFixture {
             ..EngineOptions::default()
         };
         let store = Arc::new(MemoryStore::default());
-        let engine = Engine::new(store, Arc::clone(&tools) as _, options);
-        let server = over(engine.clone(), &Toolset::ALL, vec![]);
+        let services = Services::new(store, Arc::clone(&tools) as _, options);
+        let server = over(services.clone(), &Toolset::ALL, vec![]);
         Self {
             tools,
-            engine,
+            services,
             server,
         }
     }
@@ -93,7 +92,9 @@ fn says(told: &Json) -> String {
 async fn no_tool_answers_what_the_operator_demands() {
     for era in ERAS {
         let shop = ShopFixture::new();
-        shop.engine.set_studio_url("http://127.0.0.1:9/studio");
+        shop.services
+            .engine
+            .set_studio_url("http://127.0.0.1:9/studio");
         let client = connect(&shop.server, era).await;
         // Marking the task as the agent's own question does not make it one.
         for task in [
@@ -122,7 +123,12 @@ async fn no_tool_answers_what_the_operator_demands() {
             ] {
                 say(&client, tool, arguments).await;
             }
-            let stands = shop.engine.load(&run.parse().unwrap()).await.unwrap();
+            let stands = shop
+                .services
+                .engine
+                .load(&run.parse().unwrap())
+                .await
+                .unwrap();
             assert!(!stands.run.pauses.is_empty(), "{era:?}: it must still wait");
         }
         assert_eq!(shop.called("pay"), 0, "{era:?}");
@@ -233,7 +239,12 @@ async fn an_agent_relays_what_documents_and_annotations_ask_for_unless_its_clien
             let yes = json!({"workflow_id": run, "checkpoint_id": point, "approved": true});
             let told = say(&plain, "approval_response", yes).await;
             assert_eq!(told["status"], "complete", "{told}");
-            let loaded = shop.engine.load(&run.parse().unwrap()).await.unwrap();
+            let loaded = shop
+                .services
+                .engine
+                .load(&run.parse().unwrap())
+                .await
+                .unwrap();
             let relayed = |event: &Event| {
                 matches!(
                     event,
@@ -268,7 +279,7 @@ async fn the_clients_form_answers_the_operators_question() {
         let told = say(&client, "execute_dag", task).await;
         assert_eq!(told["status"], "complete", "{told}");
         assert_eq!(shop.called("pay"), 1);
-        let notes = shop.engine.audit_notes(0, None).await.unwrap();
+        let notes = shop.services.engine.audit_notes(0, None).await.unwrap();
         let decisions: Vec<_> = notes
             .iter()
             .flat_map(|note| note["decisions"].as_array().cloned().unwrap_or_default())
@@ -295,7 +306,9 @@ fn url_clients() -> ClientCapabilities {
 #[tokio::test]
 async fn a_refused_answer_can_wait_for_a_person() {
     let shop = ShopFixture::new();
-    shop.engine.set_studio_url("http://127.0.0.1:9/studio");
+    shop.services
+        .engine
+        .set_studio_url("http://127.0.0.1:9/studio");
     let mut client = connect_with(&shop.server, Era::Legacy, url_clients()).await;
     let (run, point) = waits(&client, json!({"id": "a", "tool": "t:pay"})).await;
     client.queue_answer(ElicitResult::new(ElicitationAction::Decline));
@@ -309,7 +322,10 @@ async fn a_refused_answer_can_wait_for_a_person() {
         while !matches!(heard.recv().await.unwrap(), ClientEvent::Asked(_)) {}
         let asked: Checkpoint = point.parse().unwrap();
         let by = Respondent::new("ann", AnswerChannel::CommandLine);
-        let said = shop.engine.answer(&asked, Answer::Proceed, by, None);
+        let said = shop
+            .services
+            .engine
+            .answer(&asked, Answer::Proceed, by, None);
         said.await.unwrap();
     };
     let (told, ()) = tokio::join!(relayed, person);
@@ -321,7 +337,9 @@ async fn a_refused_answer_can_wait_for_a_person() {
 #[tokio::test]
 async fn a_client_that_opens_addresses_is_sent_to_the_studio() {
     let shop = ShopFixture::new();
-    shop.engine.set_studio_url("http://127.0.0.1:9/studio");
+    shop.services
+        .engine
+        .set_studio_url("http://127.0.0.1:9/studio");
     let mut client = connect_with(&shop.server, Era::Legacy, url_clients()).await;
     let (run, point) = waits(&client, json!({"id": "a", "tool": "t:pay"})).await;
     client.queue_answer(ElicitResult::new(ElicitationAction::Decline));
@@ -402,9 +420,15 @@ async fn every_command_of_every_toolset_is_in_the_audit_before_its_reply() {
         ),
         ("workflow_execute", json!({}), "refused"),
     ] {
-        let before = shop.engine.audit_notes(0, None).await.unwrap().len();
+        let before = shop
+            .services
+            .engine
+            .audit_notes(0, None)
+            .await
+            .unwrap()
+            .len();
         let told = say(&client, tool, arguments.clone()).await;
-        let notes = shop.engine.audit_notes(0, None).await.unwrap();
+        let notes = shop.services.engine.audit_notes(0, None).await.unwrap();
         assert_eq!(notes.len(), before + 1, "{tool}");
         let note = notes.last().unwrap();
         assert_eq!(
@@ -425,6 +449,7 @@ async fn every_command_of_every_toolset_is_in_the_audit_before_its_reply() {
         assert_eq!(note["arguments"], arguments);
     }
     let notes = shop
+        .services
         .engine
         .audit_notes(0, Some(&run.parse().unwrap()))
         .await
@@ -449,11 +474,22 @@ async fn every_command_of_every_toolset_is_in_the_audit_before_its_reply() {
     );
     assert!(refused["refused"].as_str().unwrap().contains("person"));
     // Read-only tools are not audited.
-    let before = shop.engine.audit_notes(0, None).await.unwrap().len();
+    let before = shop
+        .services
+        .engine
+        .audit_notes(0, None)
+        .await
+        .unwrap()
+        .len();
     say(&client, "runs_list", json!({})).await;
     say(&client, "registry_list", json!({})).await;
     assert_eq!(
-        shop.engine.audit_notes(0, None).await.unwrap().len(),
+        shop.services
+            .engine
+            .audit_notes(0, None)
+            .await
+            .unwrap()
+            .len(),
         before
     );
 }

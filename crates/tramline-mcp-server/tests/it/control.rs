@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, EngineOptions};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Services};
 use tramline_mcp_server::{Server, Toolset};
 use tramline_workflow::failure::{Failure, FailureKind};
 
@@ -86,14 +85,14 @@ impl ControlFixture {
         tools(&self.gate, &self.held_calls)
     }
 
-    pub(super) fn engine(&self) -> Engine {
+    pub(super) fn services(&self) -> Services {
         let (store, tools) = (self.store.process(), self.tools());
-        Engine::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
+        Services::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
     }
 
     /// A server as another process would start it.
     pub(super) fn server(&self) -> Server {
-        over(self.engine(), &[Toolset::Control, Toolset::Debug], vec![])
+        over(self.services(), &[Toolset::Control, Toolset::Debug], vec![])
     }
 
     pub(super) async fn client(&self, era: Era) -> Client {

@@ -5,8 +5,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::Callable;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, EngineOptions, ReplayStore, WorkflowMap};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, ReplayStore, Services, WorkflowMap};
 use tramline_mcp_server::{Server, Toolset};
 
 const NODES: &str = "
@@ -28,8 +27,8 @@ fn server() -> Server {
         ..EngineOptions::default()
     };
     let (store, tools) = (Arc::new(MemoryStore::new()), Arc::new(tools()));
-    let engine = Engine::with_workflows(store, tools, Arc::new(shelf), options);
-    over(engine, &Toolset::ALL, vec![graph])
+    let services = Services::with_workflows(store, tools, Arc::new(shelf), options);
+    over(services, &Toolset::ALL, vec![graph])
 }
 
 /// Calls a tool that must succeed.

@@ -6,8 +6,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, EngineOptions};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Services};
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
 
 const SAFE: ToolHints = ToolHints {
@@ -39,7 +38,7 @@ fn tools() -> FakeTools {
 
 /// A new server over a store.
 fn server(store: &MemoryStore, model: Option<ScriptedModel>) -> Server {
-    let engine = Engine::new(
+    let services = Services::new(
         Arc::new(store.clone()),
         Arc::new(tools()),
         EngineOptions::default(),
@@ -50,7 +49,7 @@ fn server(store: &MemoryStore, model: Option<ScriptedModel>) -> Server {
     };
     let sets = [Toolset::Control, Toolset::Loop];
     Server::with_options(
-        engine,
+        services,
         ServerDescription::default(),
         &sets,
         Vec::new(),

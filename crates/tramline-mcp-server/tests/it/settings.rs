@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::{Callable, Store};
 use tramline_engine::testing::{FakeCipher, MemoryStore};
-use tramline_engine::{Engine, EngineOptions, Settings, WorkflowMap};
+use tramline_engine::{EngineOptions, Services, Settings, WorkflowMap};
 use tramline_mcp_server::{Server, Toolset};
 
 const SECRET: &str = "sk-live-0123456789abcdefXYZ";
@@ -32,8 +32,8 @@ fn with_settings() -> (Server, Settings) {
         settings: Some(settings.clone()),
         ..EngineOptions::default()
     };
-    let engine = Engine::with_workflows(store, Arc::new(tools()), Arc::new(shelf), options);
-    let server = over(engine, &[Toolset::Library, Toolset::Graphs], graphs);
+    let services = Services::with_workflows(store, Arc::new(tools()), Arc::new(shelf), options);
+    let server = over(services, &[Toolset::Library, Toolset::Graphs], graphs);
     (server, settings)
 }
 

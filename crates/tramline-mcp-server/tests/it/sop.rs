@@ -1,6 +1,6 @@
 //! The SOP toolset: replies in the shapes that agents know, small, fast, and only for their owner.
 
-use super::support::{Client, ERAS, connect, engine, over, structured};
+use super::support::{Client, ERAS, connect, over, services, structured};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn tools(files: Vec<(&'static str, String)>) -> FakeTools {
 
 pub(crate) fn serving(files: Vec<(&'static str, String)>) -> Server {
     over(
-        engine(MemoryStore::default(), tools(files)),
+        services(MemoryStore::default(), tools(files)),
         &[Toolset::Sop],
         Vec::new(),
     )
@@ -184,7 +184,7 @@ fn thousand() -> String {
 #[tokio::test]
 async fn a_move_in_a_large_procedure_is_quick() {
     let read = sop_markdown::read(thousand().as_bytes(), "x").unwrap();
-    let engine = engine(MemoryStore::default(), FakeTools::new());
+    let services = services(MemoryStore::default(), FakeTools::new());
     let guide = SopStart {
         sops: vec![Arc::new(read.sop)],
         files: Vec::new(),
@@ -194,16 +194,18 @@ async fn a_move_in_a_large_procedure_is_quick() {
         ttl_ms: None,
         pinned: None,
     };
-    let id = engine.start_sop_session(guide).await.unwrap();
+    let id = services.engine.start_sop_session(guide).await.unwrap();
     let go = async |node: String| {
         let ask = MoveRequest {
             node: Some(node.into()),
             ..MoveRequest::default()
         };
-        let decide = |walk: &SopSession| tramline_sop::move_to(walk, &ask);
-        let moved = engine.update_sop_session(&id, decide, |walk, turn| {
-            (walk.current_node_id().cloned(), turn.refusal.clone())
-        });
+        let decide = |walk: &SopSession| sop_session::move_to(walk, &ask);
+        let moved = services
+            .engine
+            .update_sop_session(&id, decide, |walk, turn| {
+                (walk.current_node_id().cloned(), turn.refusal.clone())
+            });
         let (at, refusal) = moved.await.unwrap();
         assert!(refusal.is_none(), "{refusal:?}");
         at

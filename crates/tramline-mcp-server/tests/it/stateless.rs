@@ -1,7 +1,7 @@
 //! The stateless fast path over HTTP, and calls that do not qualify for it.
 
 use super::http::listen;
-use super::support::{THROUGH, calling, engine, graph_taking, over, pure, serving};
+use super::support::{THROUGH, calling, graph_taking, over, pure, services, serving};
 use crate::support::SOON;
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
@@ -215,7 +215,7 @@ async fn a_caller_that_leaves_ends_its_run() {
     );
     let store = MemoryStore::default();
     let graphs = vec![calling("slow", "slow", "")];
-    let server = over(engine(store.clone(), tools), &[Toolset::Graphs], graphs);
+    let server = over(services(store.clone(), tools), &[Toolset::Graphs], graphs);
     let (address, _guard) = listen(server, None).await;
     let call = Post::call(address, "slow");
     let stream = call.send(address, &call.body.to_string()).await;

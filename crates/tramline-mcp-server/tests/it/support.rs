@@ -25,8 +25,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tramline_engine::seams::{Store, ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, EngineOptions};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Services};
 use tramline_formats::yaml_graph;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
 use tramline_workflow::graph::Graph;
@@ -311,20 +310,20 @@ pub(crate) fn tools() -> FakeTools {
         .tool("t", "work", ToolHints::default(), echo)
 }
 
-pub(crate) fn engine(store: impl Store, tools: impl Tools) -> Engine {
-    Engine::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
+pub(crate) fn services(store: impl Store, tools: impl Tools) -> Services {
+    Services::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
 }
 
 /// A server with these graphs over a new store.
 pub(crate) fn serving(toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
-    let engine = engine(MemoryStore::default(), tools());
-    over(engine, toolsets, graphs)
+    let services = services(MemoryStore::default(), tools());
+    over(services, toolsets, graphs)
 }
 
 /// A server with these graphs over an engine.
-pub(crate) fn over(engine: Engine, toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
+pub(crate) fn over(services: Services, toolsets: &[Toolset], graphs: Vec<Arc<Graph>>) -> Server {
     let graphs = graphs.into_iter().map(|graph| (graph, Value::Null));
-    Server::new(engine, ServerDescription::default(), toolsets, graphs).unwrap()
+    Server::new(services, ServerDescription::default(), toolsets, graphs).unwrap()
 }
 
 /// A client that can show forms.

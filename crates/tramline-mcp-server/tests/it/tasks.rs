@@ -1,7 +1,7 @@
 //! Long runs as tasks: handed over, polled, answered, cancelled, by any server over the store.
 
 use super::support::{
-    Client, ERAS, Era, calling, connect, connect_with, engine, filled, over, request,
+    Client, ERAS, Era, calling, connect, connect_with, filled, over, request, services,
 };
 use rmcp::model::{
     CallToolResponse, CancelTaskParams, ClientCapabilities, GetTaskParams, TaskPayload,
@@ -10,14 +10,14 @@ use rmcp::model::{
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use tramline_engine::Engine;
+use tramline_engine::Services;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
 
 /// A tool that waits to be released.
-fn slow(store: &MemoryStore, gate: &Arc<Semaphore>) -> Engine {
+fn slow(store: &MemoryStore, gate: &Arc<Semaphore>) -> Services {
     let gate = Arc::clone(gate);
     let tools = FakeTools::new().tool(
         "t",
@@ -31,12 +31,12 @@ fn slow(store: &MemoryStore, gate: &Arc<Semaphore>) -> Engine {
             }
         },
     );
-    engine(store.clone(), tools)
+    services(store.clone(), tools)
 }
 
-fn server(engine: Engine, more: &str) -> Server {
+fn server(services: Services, more: &str) -> Server {
     over(
-        engine,
+        services,
         &[Toolset::Graphs],
         vec![calling("slow", "slow", more)],
     )
@@ -173,7 +173,7 @@ async fn a_call_in_doubt_is_decided_through_the_client() {
     let client = connect_with(&server(first.clone(), ""), Era::Modern, tasks()).await;
     let id = handed(&client).await;
     // The process stops while the call is running, so its outcome is unknown.
-    first.close().await;
+    first.engine.close().await;
     let second = server(slow(&store, &gate), "");
     let client = connect_with(&second, Era::Modern, tasks()).await;
     let asks = |now: &TaskPayload| matches!(now, TaskPayload::InputRequired { .. });
@@ -200,15 +200,16 @@ async fn a_call_in_doubt_is_decided_through_the_client() {
 #[tokio::test]
 async fn requests_about_tasks_are_in_the_audit() {
     let (store, gate) = (MemoryStore::default(), Arc::new(Semaphore::new(0)));
-    let engine = slow(&store, &gate);
-    let client = connect_with(&server(engine.clone(), ""), Era::Modern, tasks()).await;
+    let services = slow(&store, &gate);
+    let client = connect_with(&server(services.clone(), ""), Era::Modern, tasks()).await;
     let id = handed(&client).await;
     let peer = client.service.peer();
     peer.update_task(UpdateTaskParams::new(&id, Default::default()))
         .await
         .unwrap();
     peer.cancel_task(CancelTaskParams::new(&id)).await.unwrap();
-    let notes = engine
+    let notes = services
+        .engine
         .audit_notes(0, Some(&id.parse().unwrap()))
         .await
         .unwrap();
@@ -233,15 +234,15 @@ async fn requests_about_tasks_are_in_the_audit() {
 #[tokio::test]
 async fn requests_about_unknown_tasks_are_in_the_audit() {
     let (store, gate) = (MemoryStore::default(), Arc::new(Semaphore::new(0)));
-    let engine = slow(&store, &gate);
-    let client = connect_with(&server(engine.clone(), ""), Era::Modern, tasks()).await;
+    let services = slow(&store, &gate);
+    let client = connect_with(&server(services.clone(), ""), Era::Modern, tasks()).await;
     let id = "run_01m7p65xffqb849x7dtybs7qzf";
     let peer = client.service.peer();
     let update = UpdateTaskParams::new(id, Default::default());
     peer.update_task(update).await.unwrap_err();
     let cancel = CancelTaskParams::new(id);
     peer.cancel_task(cancel).await.unwrap_err();
-    let notes = engine.audit_notes(0, None).await.unwrap();
+    let notes = services.engine.audit_notes(0, None).await.unwrap();
     let told: Vec<_> = notes
         .iter()
         .map(|note| (&note["command"], &note["result"], &note["run_id"]))

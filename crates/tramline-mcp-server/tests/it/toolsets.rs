@@ -1,6 +1,6 @@
 //! Only enabled toolsets are served, and tool names are unique.
 
-use super::support::{ERAS, calling, connect, engine, pure, serving, structured, tools};
+use super::support::{ERAS, calling, connect, pure, services, serving, structured, tools};
 use serde_json::json;
 use tramline_engine::testing::MemoryStore;
 use tramline_expr::Value;
@@ -70,8 +70,8 @@ async fn wrong_arguments_are_told_in_the_schemas_words() {
 async fn a_graph_may_not_take_a_tools_name() {
     let make = |toolsets: &[Toolset], names: &[&str]| {
         let graphs = names.iter().map(|name| (pure(name), Value::Null));
-        let engine = engine(MemoryStore::default(), tools());
-        Server::new(engine, ServerDescription::default(), toolsets, graphs).err()
+        let services = services(MemoryStore::default(), tools());
+        Server::new(services, ServerDescription::default(), toolsets, graphs).err()
     };
     assert_eq!(make(&[Toolset::Graphs], &["runs_list"]), None);
     let taken = make(&Toolset::ALL, &["runs_list"]).unwrap();

@@ -12,8 +12,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, EngineOptions, Respondent, ToolPattern, ToolPolicy};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Respondent, Services, ToolPattern, ToolPolicy};
 use tramline_mcp_server::{Server, Toolset};
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::Checkpoint;
@@ -24,7 +23,7 @@ const STUDIO: &str = "http://127.0.0.1:9/studio";
 /// A server with one tool that needs approval by the policy.
 struct TillFixture {
     tools: Arc<FakeTools>,
-    engine: Engine,
+    services: Services,
     server: Server,
 }
 
@@ -41,12 +40,12 @@ impl TillFixture {
             ..EngineOptions::default()
         };
         let store = Arc::new(MemoryStore::default());
-        let engine = Engine::new(store, Arc::clone(&tools) as _, options);
-        engine.set_studio_url(STUDIO);
-        let server = over(engine.clone(), &Toolset::ALL, vec![]);
+        let services = Services::new(store, Arc::clone(&tools) as _, options);
+        services.engine.set_studio_url(STUDIO);
+        let server = over(services.clone(), &Toolset::ALL, vec![]);
         Self {
             tools,
-            engine,
+            services,
             server,
         }
     }
@@ -65,7 +64,10 @@ impl TillFixture {
 
     async fn person_agrees(&self, asked: &Checkpoint) {
         let by = Respondent::new("ann", AnswerChannel::CommandLine);
-        let said = self.engine.answer(asked, Answer::Proceed, by, None);
+        let said = self
+            .services
+            .engine
+            .answer(asked, Answer::Proceed, by, None);
         said.await.unwrap();
     }
 }

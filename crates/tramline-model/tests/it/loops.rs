@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tramline_engine::loop_runner::{LoopRequest, LoopRunner, LoopStatus, PlannerKind};
 use tramline_engine::seams::{Model, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{ServiceOptions, Services};
 use tramline_expr::Value;
 use tramline_model::{Dialect, Endpoint, HttpModel, Recorder, Redact, Replayer};
 
@@ -55,8 +55,8 @@ fn runner(model: Arc<dyn Model>) -> LoopRunner {
         .tool("t", "shout", safe, |given: Value| async move { Ok(given) })
         .described("t", "shout", "Says a text aloud", schema);
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
-    LoopRunner::new(engine).with_model(model)
+    let services = Services::new(store, Arc::new(tools), ServiceOptions::default());
+    LoopRunner::new(services.planner).with_model(model)
 }
 
 async fn over(script: Vec<Reply>) -> (LoopRunner, Server) {

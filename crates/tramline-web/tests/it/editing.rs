@@ -28,7 +28,8 @@ fn opened(paper: &Arc<MemoryFile>) -> axum::Router {
         files: Some(Arc::clone(paper) as _),
         ..Studio::default()
     };
-    tramline_web::api(&engine(), studio)
+    let engine = engine();
+    tramline_web::api(&engine, &catalog(&engine), studio)
 }
 
 #[tokio::test]

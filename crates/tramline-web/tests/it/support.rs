@@ -10,8 +10,8 @@ use tower::ServiceExt;
 use tramline_engine::seams::{Callable, ToolHints};
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{
-    Admission, DriveOutcome, Engine, EngineOptions, RunOwner, RunStart, Settings, ToolPolicy,
-    WorkflowMap,
+    Admission, Catalog, DriveOutcome, Engine, EngineOptions, RunOwner, RunStart, Settings,
+    ToolPolicy, WorkflowMap,
 };
 use tramline_expr::Value;
 use tramline_formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
@@ -20,7 +20,18 @@ use tramline_workflow::graph::Graph;
 
 /// The API without documents.
 pub(crate) fn api(engine: &Engine) -> Router {
-    tramline_web::api(engine, Studio::default())
+    tramline_web::api(engine, &catalog(engine), Studio::default())
+}
+
+/// Everything that an engine can call.
+pub(crate) fn catalog(engine: &Engine) -> Catalog {
+    Catalog::new(
+        Arc::clone(engine.store()),
+        Arc::clone(engine.tools()),
+        Arc::clone(engine.workflows()),
+        engine.settings().cloned(),
+        None,
+    )
 }
 
 /// The page.

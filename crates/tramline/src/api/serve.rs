@@ -38,8 +38,8 @@ impl Tramline {
         let documents = self.documents();
         let about = app::server_info(documents.iter().map(|document| &document.0.parsed));
         let graphs: Vec<_> = documents.iter().flat_map(|each| each.graphs()).collect();
-        let engine = self.engine().clone();
-        Ok(Server::new(engine, about, &[Toolset::Graphs], graphs)?)
+        let services = self.app().services();
+        Ok(Server::new(services, about, &[Toolset::Graphs], graphs)?)
     }
 }
 

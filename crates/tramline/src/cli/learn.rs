@@ -56,7 +56,7 @@ impl Learn {
 
 pub(super) async fn main(common: CommonArgs, verb: Learn) -> CliResult {
     let house = runs::open(&common)?;
-    let learnt = house.engine.plan_history();
+    let learnt = house.planner.history();
     match verb.verb {
         LearnVerb::Show { words } => show(&common, learnt, &words).await,
         LearnVerb::Forget { what, .. } => forget(&common, learnt, what.as_deref()).await,

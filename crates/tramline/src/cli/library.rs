@@ -145,7 +145,7 @@ async fn save(common: &CommonArgs, saving: SaveArgs) -> CliResult {
     let save = fill_description(save)
         .map_err(|refusal| flaws_error(common, &saving.file, &text, refusal))?;
     let house = crate::app::open(&config, &[])?;
-    let kept = house.engine.library().save(save).await?;
+    let kept = house.catalog.library().save(save).await?;
     house.close().await;
     let SavedWorkflow { name, version, .. } = &*kept.saved;
     if common.json {
@@ -193,9 +193,9 @@ fn flaws_error(
 
 async fn list(common: &CommonArgs, filter: &str) -> CliResult {
     let house = runs::open(common)?;
-    let found = house.engine.library().list(Some(filter)).await?;
+    let found = house.catalog.library().list(Some(filter)).await?;
     // Usage counts are optional: the list works without them.
-    let _ = house.engine.registry().usage().refresh().await;
+    let _ = house.catalog.registry().usage().refresh().await;
     if common.json {
         let all: Vec<_> = found.iter().map(|saved| as_json(&house, saved)).collect();
         output::line(&json!({ "workflows": all }));
@@ -213,9 +213,9 @@ async fn list(common: &CommonArgs, filter: &str) -> CliResult {
 
 async fn show(common: &CommonArgs, name: &str, version: Option<u64>) -> CliResult {
     let house = runs::open(common)?;
-    let saved = house.engine.library().get(name, version).await?;
+    let saved = house.catalog.library().get(name, version).await?;
     if common.json {
-        let _ = house.engine.registry().usage().refresh().await;
+        let _ = house.catalog.registry().usage().refresh().await;
         let mut told = as_json(&house, &saved);
         told["text"] = json!(saved.text);
         output::line(&told);
@@ -227,7 +227,7 @@ async fn show(common: &CommonArgs, name: &str, version: Option<u64>) -> CliResul
 
 async fn versions(common: &CommonArgs, name: &str) -> CliResult {
     let house = runs::open(common)?;
-    let all = house.engine.library().versions(name).await?;
+    let all = house.catalog.library().versions(name).await?;
     if common.json {
         let told = |saved: &Arc<SavedWorkflow>| {
             let SavedWorkflow {
@@ -259,7 +259,7 @@ async fn versions(common: &CommonArgs, name: &str) -> CliResult {
 async fn remove(common: &CommonArgs, names: &[String]) -> CliResult {
     let house = runs::open(common)?;
     for name in names {
-        house.engine.remove_workflow(name).await?;
+        house.catalog.remove_workflow(name).await?;
     }
     if common.json {
         output::line(&json!({ "removed": names }));
@@ -271,7 +271,7 @@ async fn remove(common: &CommonArgs, names: &[String]) -> CliResult {
 
 fn as_json(house: &App, saved: &SavedWorkflow) -> Json {
     let named = ToolName::new(WORKFLOW_SERVER, saved.name.clone());
-    let used = house.engine.registry().usage().get(&named.to_string());
+    let used = house.catalog.registry().usage().get(&named.to_string());
     json!({
         "name": saved.name,
         "version": saved.version,
@@ -288,7 +288,13 @@ fn as_json(house: &App, saved: &SavedWorkflow) -> Json {
 
 fn as_text(house: &App, saved: &SavedWorkflow) -> String {
     let named = ToolName::new(WORKFLOW_SERVER, saved.name.clone());
-    let runs = match house.engine.registry().usage().get(&named.to_string()).runs {
+    let runs = match house
+        .catalog
+        .registry()
+        .usage()
+        .get(&named.to_string())
+        .runs
+    {
         1 => "1 run".to_owned(),
         runs => format!("{runs} runs"),
     };

@@ -117,7 +117,7 @@ pub(super) async fn main(common: CommonArgs, verb: Registry) -> CliResult {
 }
 
 async fn list(common: &CommonArgs, house: &App, anew: bool) -> CliResult {
-    let registry = house.engine.registry();
+    let registry = house.catalog.registry();
     let list = match anew {
         true => registry.refresh().await,
         false => registry.list().await,
@@ -139,7 +139,7 @@ async fn list(common: &CommonArgs, house: &App, anew: bool) -> CliResult {
 }
 
 async fn search(common: &CommonArgs, house: &App, words: &str, most: usize) -> CliResult {
-    let registry = house.engine.registry();
+    let registry = house.catalog.registry();
     if words.contains('*') {
         let (list, found) = registry
             .find_by_pattern(words, most)
@@ -182,7 +182,7 @@ async fn search(common: &CommonArgs, house: &App, words: &str, most: usize) -> C
 async fn show(common: &CommonArgs, house: &App, names: &[String]) -> CliResult {
     let mut shown = Vec::new();
     for name in names {
-        let found = house.engine.registry().find(name).await;
+        let found = house.catalog.registry().find(name).await;
         let tool = found.map_err(|unknown| CliError::bad_input(unknown_name_message(&unknown)))?;
         let mut told = tool_json(&tool);
         told["title"] = json!(tool.title);

@@ -149,7 +149,7 @@ pub(super) async fn serve_documents(
     }
     house.workflow_map.replace(readings.callables(&config));
     let home = RunOrigin::of_submitted(&verb.files, &config);
-    let shown = SavedWorkflows::new(&house.engine, verb.library.then(|| home.to_value()));
+    let shown = SavedWorkflows::new(&house.catalog, verb.library.then(|| home.to_value()));
     let graphs = shown.append_to(readings.graphs(&config)).await?;
     let conduct = ServerOptions {
         origin: home.to_value(),
@@ -158,7 +158,7 @@ pub(super) async fn serve_documents(
         model: house.model.clone(),
     };
     let server = Server::with_options(
-        house.engine.clone(),
+        house.services(),
         readings.server_info(),
         &verb.toolsets,
         graphs,
@@ -241,7 +241,7 @@ fn extra_routes(
     studio: tramline_web::Studio,
     access: &Arc<StudioAccess>,
 ) -> ExtraRoutes {
-    let mut guarded = tramline_web::api(&house.engine, studio);
+    let mut guarded = tramline_web::api(&house.engine, &house.catalog, studio);
     let telemetry = house.telemetry.clone().filter(|it| it.has_prometheus());
     if let Some(telemetry) = telemetry {
         let written = Arc::new(move |paused| telemetry.prometheus_text(paused));

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tramline_engine::seams::{ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, RunStart};
+use tramline_engine::{DriveOutcome, EngineOptions, PauseAnswer, RunStart, Services};
 use tramline_expr::{Str, Value};
 use tramline_formats::yaml_graph;
 use tramline_mcp_client::config::read;
@@ -49,10 +49,10 @@ async fn shop(done: &Arc<ServedCalls>, stop: &CancellationToken) -> SocketAddr {
     let tools = FakeTools::new().tool("t", "book", ToolHints::default(), book);
     let nodes = "      - { id: entry, type: entry, next: book }\n      - { id: book, type: mcp, server: t, tool: book, args: {}, next: exit }\n      - { id: exit, type: exit }\n";
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
+    let services = Services::new(store, Arc::new(tools), EngineOptions::default());
     let graphs = [(graph("book", nodes), Value::Null)];
     let about = ServerDescription::default();
-    let server = Server::new(engine, about, &[Toolset::Graphs], graphs).unwrap();
+    let server = Server::new(services, about, &[Toolset::Graphs], graphs).unwrap();
     let http = HttpOptions::at("127.0.0.1:0".parse().unwrap());
     let listening = server.listen(http, stop.clone()).await.unwrap();
     let address = listening.address;
@@ -159,9 +159,9 @@ async fn a_call_whose_answer_is_lost_is_in_doubt_and_left_once() {
         let address = lossy_proxy(shop, loss, Arc::clone(&done)).await;
         let tools = servers(address);
         let store = Arc::new(MemoryStore::default());
-        let engine = Engine::new(store, Arc::clone(&tools) as _, EngineOptions::default());
+        let services = Services::new(store, Arc::clone(&tools) as _, EngineOptions::default());
         let start = RunStart::new(booking_graph(), Value::object::<Str>([]));
-        let handle = engine.start(start).await.unwrap();
+        let handle = services.engine.start(start).await.unwrap();
         let run = handle.run.clone();
         let ended = handle.wait().await.unwrap();
         let DriveOutcome::Paused(pauses) = ended else {
@@ -178,7 +178,11 @@ async fn a_call_whose_answer_is_lost_is_in_doubt_and_left_once() {
             by: "me".into(),
             why: None,
         };
-        let handle = engine.answer_and_resume(&run, vec![said]).await.unwrap();
+        let handle = services
+            .engine
+            .answer_and_resume(&run, vec![said])
+            .await
+            .unwrap();
         handle.unwrap().wait().await.unwrap();
         assert_eq!(done.times.load(Ordering::SeqCst), 1, "{loss:?}");
         tools.shutdown().await;
@@ -213,9 +217,16 @@ async fn a_call_that_could_not_be_sent_is_not_in_doubt() {
         tokio::task::yield_now().await;
     }
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::clone(&tools) as _, EngineOptions::default());
+    let services = Services::new(store, Arc::clone(&tools) as _, EngineOptions::default());
     let start = RunStart::new(booking_graph(), Value::object::<Str>([]));
-    let ended = engine.start(start).await.unwrap().wait().await.unwrap();
+    let ended = services
+        .engine
+        .start(start)
+        .await
+        .unwrap()
+        .wait()
+        .await
+        .unwrap();
     assert!(matches!(ended, DriveOutcome::Finished(_)), "{ended:?}");
     assert_eq!(done.times.load(Ordering::SeqCst), 0);
     tools.shutdown().await;

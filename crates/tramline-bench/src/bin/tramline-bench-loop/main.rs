@@ -15,7 +15,7 @@ use report::{BenchReport, FigureTarget};
 use std::sync::Arc;
 use std::time::Instant;
 use tramline::engine::loop_runner::{LoopRequest, LoopRunner};
-use tramline::engine::{Engine, EngineOptions};
+use tramline::engine::{ServiceOptions, Services};
 use tramline::store::Sqlite;
 use tramline_engine::testing::CountingStore;
 
@@ -58,12 +58,13 @@ async fn measure(report: &mut BenchReport) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let store = Arc::new(CountingStore::new(Sqlite::open(&dir.path().join("data"))?));
     let durable = Arc::clone(&store);
-    let engine = Engine::new(
+    let services = Services::new(
         store,
         Arc::new(fakes::EchoTools::new()),
-        EngineOptions::default(),
+        ServiceOptions::default(),
     );
-    let runner = LoopRunner::new(engine.clone()).with_model(Arc::new(fakes::InstantModel));
+    let runner =
+        LoopRunner::new(services.planner.clone()).with_model(Arc::new(fakes::InstantModel));
     let mut bare = BareDisk::new(dir.path())?;
     let (mut times, mut syncs) = (Vec::new(), Vec::new());
     let (mut early, mut late) = (0.0, 0.0);
@@ -87,7 +88,7 @@ async fn measure(report: &mut BenchReport) -> Result<()> {
             syncs.push(bare.sync()?);
         }
     }
-    engine.close().await;
+    services.engine.close().await;
     // The first requests open files and fill the index.
     let mut steady = times.split_off(EARLY / 10);
     steady.sort_by(f64::total_cmp);

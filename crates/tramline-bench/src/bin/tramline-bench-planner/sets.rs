@@ -6,13 +6,11 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use tramline_core::Str;
-use tramline_core::ids::ToolName;
-use tramline_engine::scrub::scrub_intent;
 use tramline_engine::planner::{
     PlanFeatures, PlanInput, Precedent, PrecedentIndex, SearchResults, TaskPlan, make_plan,
     score_all,
 };
+use tramline_engine::scrub::scrub_intent;
 use tramline_engine::seams::{Tool, ToolHints};
 use tramline_engine::search::{DocumentKind, SearchDocument, SearchIndex, Vector, fingerprint};
 use tramline_expr::Str;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{ServiceOptions, Services};
 
 /// Copies of the LiveMCP tools, each on its own servers.
 const COPIES: usize = 8;
@@ -29,19 +29,17 @@ pub(crate) fn measure(
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let (tools, count) = tools(&data.join("retrieval/livemcp/tools.jsonl"))?;
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
+    let services = Services::new(store, Arc::new(tools), ServiceOptions::default());
+    let planner = services.planner;
     let mut spent: Vec<(f64, Option<f64>)> = runtime.block_on(async {
         for (at, case) in past.iter().take(LEARNT).enumerate() {
-            engine
-                .plan_history()
-                .learn(precedent(case), at as i64)
-                .await?;
+            planner.history().learn(precedent(case), at as i64).await?;
         }
         let mut spent = Vec::new();
         // The first request builds the index.
         for case in asked.iter().take(1).chain(asked.iter().take(ASKED)) {
             let (began, before) = (Instant::now(), cpu_ms());
-            let plan = engine.plan(&case.text, None, &|_| true, &|_| false, &[]);
+            let plan = planner.plan(&case.text, None, &|_| true, &|_| false, &[]);
             plan.await.ok().context("the engine made no plan")?;
             let worked = cpu_ms().zip(before).map(|(after, before)| after - before);
             spent.push((began.elapsed().as_secs_f64() * 1_000.0, worked));

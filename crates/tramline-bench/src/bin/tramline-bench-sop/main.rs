@@ -19,8 +19,7 @@ use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
 use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
-use tramline_engine::{Engine, EngineOptions, SopStart, ToolRouter};
-use tramline_expr::Value;
+use tramline_engine::{ServiceOptions, Services, SopStart, ToolRouter};
 use tramline_formats::sop_markdown;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
 use tramline_store::Sqlite;
@@ -107,7 +106,7 @@ async fn appends(store: &dyn Store, number: u128, durable: bool) -> Result<Durat
 
 async fn moves(report: &mut BenchReport, store: Arc<dyn Store>) -> Result<()> {
     let tools = Arc::new(ToolRouter::new(Arc::new(no_tools::NoTools)));
-    let engine = Engine::new(store, tools, EngineOptions::default());
+    let services = Services::new(store, tools, ServiceOptions::default());
     let read = sop_markdown::read(procedure().as_bytes(), "bench");
     let sop = read.map_err(|flaws| anyhow::anyhow!("{flaws:?}"))?.sop;
     ensure!(sop.nodes.len() == NODES, "{} nodes", sop.nodes.len());
@@ -120,8 +119,8 @@ async fn moves(report: &mut BenchReport, store: Arc<dyn Store>) -> Result<()> {
         ttl_ms: None,
         pinned: None,
     };
-    let session = engine.start_sop_session(guide).await?;
-    let server = Server::new(engine, ServerDescription::default(), &[Toolset::Sop], [])?;
+    let session = services.engine.start_sop_session(guide).await?;
+    let server = Server::new(services, ServerDescription::default(), &[Toolset::Sop], [])?;
     let mut pipe = PipeClient::open(server).await?;
     let (mut pings, mut moved) = (Vec::new(), Vec::new());
     for at in 0..NODES {

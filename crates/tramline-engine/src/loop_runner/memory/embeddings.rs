@@ -3,10 +3,9 @@
 //! Losing them only costs time, so of two concurrent writers one may lose.
 
 use super::{MATCHES_MAX, SIMILARITY_MIN};
-use crate::seams::{Embedder, Store};
+use crate::planning::Planner;
 use crate::search::{Vector, fingerprint};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The kind of these documents in the store.
 const KIND: &str = "meanings";
@@ -14,15 +13,16 @@ const KIND: &str = "meanings";
 /// The embedding of `said` and the texts similar to it; `None` without an embedder or if it fails, in which case words
 /// are compared. With a chat session's key, embeddings are read from and written to the store.
 pub(super) async fn similar_messages(
-    store: &Arc<dyn Store>,
-    embedder: Option<&Arc<dyn Embedder>>,
+    planner: &Planner,
     key: Option<&str>,
     said: &str,
     texts: &[&str],
 ) -> Option<(Vec<f32>, Vec<(usize, f64)>)> {
+    let embedder = planner.embedder.as_ref();
     let embedder = embedder.filter(|_| !said.is_empty())?;
+    let documents = planner.documents(KIND);
     let seen = match key {
-        Some(key) => store.get(KIND, key).await.ok().flatten(),
+        Some(key) => documents.get(key).await.ok().flatten(),
         None => None,
     };
     let mut known = decode(seen.as_deref().unwrap_or_default());
@@ -44,8 +44,8 @@ pub(super) async fn similar_messages(
     if let Some(key) = key {
         let wanted = texts.iter().copied().chain([said]).map(print);
         // If this fails, the embeddings are computed again.
-        let _ = store
-            .swap_relaxed(KIND, key, seen, encode(wanted, &known))
+        let _ = documents
+            .swap_relaxed(key, seen, encode(wanted, &known))
             .await;
     }
     let near = most_similar(

@@ -5,17 +5,17 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::loop_runner::{LoopRequest, LoopRunner};
 use tramline_engine::testing::{CountingStore, MemoryStore};
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{ServiceOptions, Services};
 
 #[tokio::test]
 async fn a_request_waits_once_for_the_disk() {
     let store = CountingStore::new(MemoryStore::default());
-    let engine = Engine::new(
+    let services = Services::new(
         Arc::new(store.clone()),
         Arc::new(tools()),
-        EngineOptions::default(),
+        ServiceOptions::default(),
     );
-    let runner = LoopRunner::new(engine);
+    let runner = LoopRunner::new(services.planner);
     let plan = json!([{"id": "a", "tool": "mock_tool_a", "args": {"foo": "x"}},
         {"tool": "m:mock_tool_b", "args": {"x": "$OUTPUT[a].ran"}}]);
     let asks = |text: &str, plan: &Json| LoopRequest::new(text).plan(plan.clone()).session("s");

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_engine::loop_runner::{
     CallerContext, LoopRequest, LoopRunner, LoopStatus, PlannerKind,
 };
-use tramline_engine::seams::{Embedder, Store};
+use tramline_engine::seams::Store;
+use tramline_engine::search::Embedder;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{ServiceOptions, Services};
 use tramline_expr::Value;
 use tramline_workflow::failure::Failure;
 use tramline_workflow::ids::RunId;
@@ -140,12 +141,12 @@ impl Embedder for FakeMeanings {
 #[tokio::test]
 async fn what_means_the_same_is_found_where_something_tells() {
     let meanings = Arc::new(FakeMeanings::default());
-    let options = EngineOptions {
+    let options = ServiceOptions {
         embedder: Some(Arc::clone(&meanings) as _),
-        ..EngineOptions::default()
+        ..ServiceOptions::default()
     };
-    let engine = Engine::new(Arc::new(MemoryStore::default()), Arc::new(tools()), options);
-    let runner = LoopRunner::new(engine);
+    let services = Services::new(Arc::new(MemoryStore::default()), Arc::new(tools()), options);
+    let runner = LoopRunner::new(services.planner);
     let say = |text: &str| {
         let plan = json!([{"tool": "mock_tool_b", "args": {}}]);
         LoopRequest::new(text.to_owned()).session("s").plan(plan)
@@ -183,7 +184,8 @@ async fn a_step_that_must_be_agreed_to_waits_and_is_told_of_afterwards() {
         .parse()
         .unwrap();
     place
-        .engine()
+        .services()
+        .engine
         .approve(&point, true, "me".into(), None)
         .await
         .unwrap();

@@ -107,7 +107,8 @@ async fn what_a_model_planned_and_a_person_agreed_to_is_saved_in_the_end() {
         .cloned();
     let point = point.unwrap().as_str().unwrap().parse().unwrap();
     place
-        .engine()
+        .services()
+        .engine
         .approve(&point, true, "me".into(), None)
         .await
         .unwrap();

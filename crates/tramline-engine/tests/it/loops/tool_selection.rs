@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::loop_runner::{LoopRequest, LoopRunner};
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{ServiceOptions, Services};
 
 const MANY: usize = 3_000;
 
@@ -28,8 +28,8 @@ fn many() -> FakeTools {
 
 fn runner(model: Option<Arc<ScriptedModel>>) -> LoopRunner {
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(many()), EngineOptions::default());
-    let runner = LoopRunner::new(engine);
+    let services = Services::new(store, Arc::new(many()), ServiceOptions::default());
+    let runner = LoopRunner::new(services.planner);
     match model {
         Some(model) => runner.with_model(model),
         None => runner,

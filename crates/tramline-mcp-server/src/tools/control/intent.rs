@@ -158,7 +158,10 @@ impl IntentRequest<'_> {
         let taken = |id: &str| graph.is_some_and(|graph| graph.find(id).is_some());
         let done = self.run.map(finished_calls).unwrap_or_default();
         let (wish, context) = (self.intent, self.context);
-        let planning = means.engine.plan(wish, context, &|_| true, &taken, &done);
+        let planning = means
+            .shared
+            .planner
+            .plan(wish, context, &|_| true, &taken, &done);
         match tokio::time::timeout(LIST_TOOLS_TIMEOUT, planning).await {
             Ok(Ok(plan)) => plan,
             Ok(Err(_)) | Err(_) => {

@@ -37,7 +37,7 @@ async fn describe_nodes(
         let message = format!("`nodes` must contain 1 to {DESCRIBED_MAX} names");
         return Err(LibraryReplyError::new("validation", message));
     }
-    let registry = means.engine.registry();
+    let registry = means.catalog.registry();
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     for name in names.iter().filter_map(Value::as_str) {
         match registry.find(name).await {
@@ -75,7 +75,7 @@ async fn search_nodes(
         return Err(LibraryReplyError::new("validation", "the pattern is empty")
             .suggesting("use part of a name, or a pattern such as `github:*issue*`"));
     }
-    let registry = means.engine.registry();
+    let registry = means.catalog.registry();
     let found = registry.find_by_pattern(pattern, FOUND_MAX).await;
     let (list, found) = found.map_err(|error| store_error(&error))?;
     let mut data = Map::new();
@@ -90,7 +90,7 @@ async fn search_nodes(
 }
 
 async fn list_nodes(means: &CallContext) -> Result<CallToolResult, LibraryReplyError> {
-    let registry = means.engine.registry();
+    let registry = means.catalog.registry();
     let list = registry.list().await.map_err(|error| store_error(&error))?;
     let mut data = Map::new();
     data.insert("count", list.tools.len().into());
@@ -138,7 +138,7 @@ pub(super) fn add_interface(told: &mut Map, tool: &Tool) {
 
 /// Adds usage figures, if known.
 pub(super) fn add_usage(told: &mut Map, means: &CallContext, name: &ToolName) {
-    let used = means.engine.registry().usage().get(&name.to_string());
+    let used = means.catalog.registry().usage().get(&name.to_string());
     if used.runs > 0 {
         told.insert("runs", used.runs.into());
         told.insert("last_run_ms", used.last_ms.into());

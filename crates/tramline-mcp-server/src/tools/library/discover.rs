@@ -25,7 +25,7 @@ async fn discover_workflows(
     arguments: &Value,
 ) -> Result<CallToolResult, LibraryReplyError> {
     let query = required_query(text_argument(arguments, "query"))?;
-    let registry = means.engine.registry();
+    let registry = means.catalog.registry();
     let hits = registry.search_workflows(query, WORKFLOWS_SHOWN).await;
     let hits = hits.map_err(|error| store_error(&error))?;
     remember_search(means, query, &hits);
@@ -50,7 +50,7 @@ async fn discover_nodes(
     arguments: &Value,
 ) -> Result<CallToolResult, LibraryReplyError> {
     let task = required_query(text_argument(arguments, "task"))?;
-    let registry = means.engine.registry();
+    let registry = means.catalog.registry();
     let found = registry.search(task, NODES_SHOWN).await;
     let (list, hits) = found.map_err(|error| store_error(&error))?;
     remember_search(means, task, &hits);
@@ -86,6 +86,6 @@ fn add_confidence(told: &mut Map, hit: &ToolHit) {
 /// Remembers the search until one of its results is used.
 fn remember_search(means: &CallContext, words: &str, hits: &[ToolHit]) {
     let found = hits.iter().map(|hit| Str::from(hit.tool.name.to_string()));
-    let uses = means.engine.registry().usage();
+    let uses = means.catalog.registry().usage();
     uses.record_search(&caller_key(means), words, found);
 }

@@ -6,6 +6,7 @@ use super::source::record_use;
 use super::{LibraryReplyError, argument_help, reply_or_error, success, text_argument};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
+use tramline_engine::RunStart;
 use tramline_engine::registry::{OutputPath, TrialError, output_paths};
 use tramline_engine::seams::Tool;
 use tramline_expr::{Map, Str, Value};
@@ -25,10 +26,14 @@ async fn run_node(
     let parameters = arguments.get("parameters").cloned();
     let parameters = parameters.unwrap_or_else(|| Value::object::<Str>([]));
     let node = text_argument(arguments, "node_type");
-    let trial = means.engine.prepare_trial(node, parameters.clone()).await;
+    let policy = means.engine.policy();
+    let trial = means
+        .catalog
+        .prepare_trial(node, parameters.clone(), policy);
+    let trial = trial.await;
     let trial = trial.map_err(|untried| trial_error(untried, &parameters))?;
     let name = trial.tool.name.to_string();
-    match run(means, trial.start).await? {
+    match run(means, RunStart::new(trial.graph, trial.input)).await? {
         (id, RunResult::Paused(data)) => Ok(success(data, Some(id.as_str()))),
         (id, RunResult::Result(output)) => {
             record_use(means, &[name.as_str().into()]);

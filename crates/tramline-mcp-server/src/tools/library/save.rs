@@ -44,7 +44,7 @@ async fn save(means: &CallContext, arguments: &Value) -> Result<CallToolResult, 
         recursive: arguments.get("allow_recursion").and_then(Value::as_bool) == Some(true),
     };
     let kept = means
-        .engine
+        .catalog
         .library()
         .save(save)
         .await
@@ -52,7 +52,7 @@ async fn save(means: &CallContext, arguments: &Value) -> Result<CallToolResult, 
     let named: Str = ToolName::new(WORKFLOW_SERVER, name.to_str())
         .to_string()
         .into();
-    let uses = means.engine.registry().usage();
+    let uses = means.catalog.registry().usage();
     uses.record_save(
         &caller_key(means),
         &document.text,
@@ -71,10 +71,10 @@ async fn list_workflows(
     arguments: &Value,
 ) -> Result<CallToolResult, LibraryReplyError> {
     let filter = Some(text_argument(arguments, "filter")).filter(|filter| !filter.is_empty());
-    let library = means.engine.library();
+    let library = means.catalog.library();
     let found = library.list(filter).await.map_err(save_error)?;
     // Usage figures are optional in this list.
-    let _ = means.engine.registry().usage().refresh().await;
+    let _ = means.catalog.registry().usage().refresh().await;
     let workflows = found.iter().map(|saved| saved_value(means, saved).into());
     let mut data = Map::new();
     data.insert("count", found.len().into());

@@ -43,7 +43,7 @@ pub(super) async fn resolve(
 ) -> Result<WorkflowSource, LibraryReplyError> {
     if let Some(name) = given.as_str().filter(|text| is_name(text)) {
         // If the store cannot be read, use the workflows already known; a run would report the fault.
-        let _ = with.engine.library().refresh().await;
+        let _ = with.catalog.library().refresh().await;
         if let Some(known) = with.engine.workflows().find(name) {
             return Ok(WorkflowSource::Known(known.graph, known.origin));
         }
@@ -218,7 +218,7 @@ pub(super) fn called_tools(document: &GraphDocument) -> Vec<Str> {
 
 /// Links the caller's recent searches to the tools it has now used successfully.
 pub(super) fn record_use(with: ContextRef<'_>, names: &[Str]) {
-    with.engine
+    with.catalog
         .registry()
         .usage()
         .record_success(&caller_key(with), names);

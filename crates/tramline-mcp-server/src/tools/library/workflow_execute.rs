@@ -52,7 +52,7 @@ async fn execute(
         (id, RunResult::Result(result)) => {
             record_use(means, &used);
             if let Some(text) = proof {
-                let uses = means.engine.registry().usage();
+                let uses = means.catalog.registry().usage();
                 uses.record_document_run(&caller_key(means), &text);
             }
             let mut data = Map::new();

@@ -5,8 +5,7 @@ use crate::support::{ERAS, Era, connect, connect_with, filled, forms, over, stru
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::Callable;
-use tramline_engine::{Engine, EngineOptions, ToolPattern, ToolPolicy, WorkflowMap};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Services, ToolPattern, ToolPolicy, WorkflowMap};
 use tramline_mcp_server::Toolset;
 
 fn risky() -> Json {
@@ -210,14 +209,14 @@ async fn a_workflow_that_waits_for_a_called_one_shows_its_question() {
         },
         ..EngineOptions::default()
     };
-    let engine = Engine::with_workflows(
+    let services = Services::with_workflows(
         Arc::new(place.store.process()),
         Arc::new(place.tools()),
         Arc::new(WorkflowMap::new(shelf)),
         options,
     );
     let toolsets = [Toolset::Control, Toolset::Debug, Toolset::Library];
-    let client = connect(&over(engine, &toolsets, vec![]), Era::Modern).await;
+    let client = connect(&over(services, &toolsets, vec![]), Era::Modern).await;
     let dag =
         json!({"workflow": {"tasks": [{"id": "a", "tool": "workflow:pay", "arguments": {}}]}});
     let asked = call(&client, "execute_dag", dag).await;

@@ -4,7 +4,7 @@ use super::{ControlFixture, call, call_rejected, diamond, layered};
 use crate::support::{Era, connect, over};
 use serde_json::json;
 use std::sync::Arc;
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{EngineOptions, Services};
 use tramline_mcp_server::Toolset;
 
 #[tokio::test]
@@ -170,12 +170,12 @@ async fn a_call_without_a_required_argument_is_rejected() {
     let place = ControlFixture::new();
     let schema = r#"{"type": "object", "properties": {"to": {}, "amount": {}}, "required": ["to", "amount"]}"#;
     let tools = place.tools().described("t", "echo", "Pays", schema);
-    let engine = Engine::new(
+    let services = Services::new(
         Arc::new(place.store.process()),
         Arc::new(tools),
         EngineOptions::default(),
     );
-    let server = over(engine, &[Toolset::Control, Toolset::Debug], vec![]);
+    let server = over(services, &[Toolset::Control, Toolset::Debug], vec![]);
     let client = connect(&server, Era::Modern).await;
     let task = |arguments| json!({"id": "a", "tool": "t:echo", "arguments": arguments});
     for arguments in [json!({}), json!({"to": "x"}), json!({"to": {"expr": "1"}})] {

@@ -8,8 +8,7 @@ use tokio::sync::Semaphore;
 use tramline_engine::policy::{ToolPattern, ToolPolicy};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{Engine, EngineOptions};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Services};
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
 use tramline_workflow::failure::{Failure, FailureKind};
 
@@ -74,9 +73,9 @@ impl Bank {
         }
     }
 
-    fn engine(&self) -> Engine {
+    fn services(&self) -> Services {
         let store = Arc::new(self.store.process());
-        Engine::new(
+        Services::new(
             store,
             Arc::<FakeTools>::clone(&self.tools),
             self.options.clone(),
@@ -91,7 +90,7 @@ impl Bank {
         };
         let sets = [Toolset::Control];
         let server = Server::with_options(
-            self.engine(),
+            self.services(),
             ServerDescription::default(),
             &sets,
             Vec::new(),
@@ -199,8 +198,9 @@ async fn plans_that_were_given_or_submitted_teach_and_those_from_words_do_not() 
     teach_planner(&bank).await;
     let lessons = async || {
         let all = bank
-            .engine()
-            .plan_history()
+            .services()
+            .planner
+            .history()
             .learned_plans()
             .await
             .unwrap()

@@ -120,9 +120,9 @@ async fn a_workflow_of_another_session_is_not_there() {
 #[tokio::test]
 async fn every_command_is_noted_refused_ones_too() {
     let place = ControlFixture::new();
-    let engine = place.engine();
+    let services = place.services();
     let server = crate::support::over(
-        engine.clone(),
+        services.clone(),
         &[tramline_mcp_server::Toolset::Control],
         vec![],
     );
@@ -137,8 +137,8 @@ async fn every_command_is_noted_refused_ones_too() {
         json!({"workflow_id": id, "reason": "enough"}),
     )
     .await;
-    engine.close().await;
-    let notes = place.engine().audit_notes(0, None).await.unwrap();
+    services.engine.close().await;
+    let notes = place.services().engine.audit_notes(0, None).await.unwrap();
     let told: Vec<_> = notes
         .iter()
         .map(|note| {
@@ -163,14 +163,16 @@ async fn every_command_is_noted_refused_ones_too() {
     );
     assert!(notes[2]["error"].as_str().unwrap().starts_with("NOT_FOUND"));
     let of_run = place
-        .engine()
+        .services()
+        .engine
         .audit_notes(0, Some(&id.parse().unwrap()))
         .await
         .unwrap();
     assert_eq!(of_run.len(), 3);
     assert!(
         place
-            .engine()
+            .services()
+            .engine
             .audit_notes(i64::MAX, None)
             .await
             .unwrap()

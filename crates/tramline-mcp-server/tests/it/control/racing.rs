@@ -6,14 +6,14 @@ use futures_util::future::join_all;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::{RunFilter, RunStatus};
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{EngineOptions, Services};
 use tramline_mcp_server::Toolset;
 
 /// Starts a DAG whose call is held, and kills its process. Returns the workflow's id.
 pub(super) async fn die_while_held(place: &ControlFixture, dag: Json) -> String {
     let store = place.store.process();
     let tools = place.tools();
-    let dying = Engine::new(
+    let dying = Services::new(
         Arc::new(store.clone()),
         Arc::new(tools),
         EngineOptions::default(),
@@ -31,7 +31,8 @@ pub(super) async fn die_while_held(place: &ControlFixture, dag: Json) -> String 
 async fn running(place: &ControlFixture) -> String {
     loop {
         let rows = place
-            .engine()
+            .services()
+            .engine
             .runs(RunFilter::default())
             .await
             .unwrap()
@@ -271,7 +272,7 @@ async fn too_many_commands_are_told_when_to_come_again() {
     let toolsets = [tramline_mcp_server::Toolset::Control];
     let about = tramline_mcp_server::ServerDescription::default();
     let server =
-        tramline_mcp_server::Server::with_options(place.engine(), about, &toolsets, [], conduct);
+        tramline_mcp_server::Server::with_options(place.services(), about, &toolsets, [], conduct);
     let client = crate::support::connect(&server.unwrap(), Era::Modern).await;
     let first = call(&client, "execute_dag", layered(diamond())).await;
     let stale = json!({"workflow_id": first["workflow_id"], "checkpoint_id": format!("{}0", first["checkpoint_id"].as_str().unwrap())});

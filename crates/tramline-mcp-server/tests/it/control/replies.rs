@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::seams::Store;
 use tramline_engine::testing::FakeTools;
-use tramline_engine::{Engine, EngineOptions, clock};
+use tramline_engine::{EngineOptions, Services, clock};
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
 
 fn gate() -> Json {
@@ -257,7 +257,7 @@ fn lasting(place: &ControlFixture, ttl: Duration, commands_per_minute: u32) -> S
     };
     let toolsets = [Toolset::Control, Toolset::Debug];
     Server::with_options(
-        place.engine(),
+        place.services(),
         ServerDescription::default(),
         &toolsets,
         [],
@@ -333,12 +333,12 @@ async fn the_rate_of_commands_outlives_the_process() {
 #[tokio::test]
 async fn every_error_has_a_code() {
     let place = ControlFixture::new();
-    let engine = Engine::new(
+    let services = Services::new(
         Arc::new(place.store.process()) as Arc<dyn Store>,
         Arc::new(FakeTools::new().tool("t", "echo", SAFE, |arguments| async { Ok(arguments) })),
         EngineOptions::default(),
     );
-    let client = connect(&over(engine, &Toolset::ALL, vec![]), Era::Modern).await;
+    let client = connect(&over(services, &Toolset::ALL, vec![]), Era::Modern).await;
     let nowhere = "chk_unknown_3";
     for tool in client.tools().await {
         for arguments in [

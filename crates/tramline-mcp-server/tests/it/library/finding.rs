@@ -1,11 +1,11 @@
 //! Callable nodes as agents find them: discover, describe, search, run.
 
-use crate::support::{ERAS, connect, engine, over, structured, tools};
+use crate::support::{ERAS, connect, over, services, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::policy::{ToolPattern, ToolPolicy};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{EngineOptions, Services};
 use tramline_mcp_server::{Server, Toolset};
 
 async fn ask(server: &Server, tool: &str, arguments: Json) -> Json {
@@ -14,8 +14,8 @@ async fn ask(server: &Server, tool: &str, arguments: Json) -> Json {
 }
 
 fn server() -> Server {
-    let engine = engine(MemoryStore::default(), tools());
-    over(engine, &[Toolset::Library], vec![])
+    let services = services(MemoryStore::default(), tools());
+    over(services, &[Toolset::Library], vec![])
 }
 
 #[tokio::test]
@@ -89,8 +89,8 @@ async fn what_needs_approval_is_not_tried() {
     };
     let fakes = Arc::new(tools());
     let calls = Arc::clone(&fakes);
-    let engine = Engine::new(Arc::new(MemoryStore::default()), fakes, options);
-    let server = over(engine, &[Toolset::Library], vec![]);
+    let services = Services::new(Arc::new(MemoryStore::default()), fakes, options);
+    let server = over(services, &[Toolset::Library], vec![]);
     for (node, reason) in [("t:look", "approval_required"), ("t:work", "denied")] {
         let told = ask(&server, "registry_run", json!({"node_type": node})).await;
         assert_eq!(told["success"], false);

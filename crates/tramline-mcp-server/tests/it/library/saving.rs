@@ -1,14 +1,14 @@
 //! Workflows that agents save, find and call.
 
 use super::GOOD;
-use crate::support::{Client, ERAS, connect, engine, over, structured, tools};
+use crate::support::{Client, ERAS, connect, over, services, structured, tools};
 use serde_json::{Value as Json, json};
 use tramline_engine::testing::MemoryStore;
 use tramline_mcp_server::Toolset;
 
 async fn agent() -> Client {
-    let engine = engine(MemoryStore::default(), tools());
-    connect(&over(engine, &[Toolset::Library], vec![]), ERAS[1]).await
+    let services = services(MemoryStore::default(), tools());
+    connect(&over(services, &[Toolset::Library], vec![]), ERAS[1]).await
 }
 
 async fn ask(client: &Client, tool: &str, arguments: Json) -> Json {

@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tramline_engine::seams::{RunFilter, RunStatus, ToolHints};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, EngineOptions, Fault, ToolPolicy, clock};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Fault, Services, ToolPolicy, clock};
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
 use tramline_workflow::ids::{Checkpoint, RunId};
 use tramline_workflow::journal::Event;
@@ -29,7 +28,7 @@ struct SaleFixture {
 
 impl SaleFixture {
     /// An engine over the store, like another process.
-    fn process(&self, options: EngineOptions) -> Engine {
+    fn process(&self, options: EngineOptions) -> Services {
         let sold = Arc::clone(&self.sold);
         let sell = move |given: Value| {
             sold.fetch_add(1, Ordering::SeqCst);
@@ -38,17 +37,17 @@ impl SaleFixture {
         let free = SHOP.replace("confirm: true\n", "");
         let files = vec![("shop.md", SHOP.to_owned()), ("free.md", free)];
         let tools = tools(files).tool("shop", "sell", ToolHints::default(), sell);
-        Engine::new(Arc::new(self.store.clone()), Arc::new(tools), options)
+        Services::new(Arc::new(self.store.clone()), Arc::new(tools), options)
     }
 
-    fn serve(&self) -> (Engine, Server) {
-        let engine = self.process(EngineOptions::default());
+    fn serve(&self) -> (Services, Server) {
+        let services = self.process(EngineOptions::default());
         let server = over(
-            engine.clone(),
+            services.clone(),
             &[Toolset::Sop, Toolset::Control],
             Vec::new(),
         );
-        (engine, server)
+        (services, server)
     }
 
     fn sold(&self) -> usize {
@@ -76,7 +75,7 @@ fn asked(told: &Json) -> Checkpoint {
 async fn a_clients_user_is_asked_and_the_call_is_made_as_shown() {
     for era in ERAS {
         let place = SaleFixture::default();
-        let (engine, server) = place.serve();
+        let (services, server) = place.serve();
         let mut client = connect_with(&server, era, forms()).await;
         let id = at_the_till(&client).await;
         client.queue_answer(filled(json!({"decision": "approve"})));
@@ -90,7 +89,7 @@ async fn a_clients_user_is_asked_and_the_call_is_made_as_shown() {
         for words in ["shop:sell", "{\"sum\":3}", "the customer said yes", "SELL"] {
             assert!(message.contains(words), "{message}");
         }
-        let entries = engine.entries(&id).await.unwrap();
+        let entries = services.engine.entries(&id).await.unwrap();
         let agreed = entries.iter().any(|entry| {
             matches!(&entry.event, Event::ToolAnswered(it)
                 if it.by.as_deref() == Some("MCP client test") && it.failure.is_none())
@@ -128,6 +127,7 @@ async fn whom_a_client_cannot_reach_agrees_elsewhere_also_after_a_restart() {
         let client = connect(&server, era).await;
         let theirs = place.process(EngineOptions::default());
         theirs
+            .engine
             .approve(&first, true, "ann".into(), None)
             .await
             .unwrap();
@@ -145,7 +145,7 @@ async fn whom_a_client_cannot_reach_agrees_elsewhere_also_after_a_restart() {
 #[tokio::test]
 async fn the_agent_does_not_confirm_for_the_person_and_the_session_knows_who_did() {
     let place = SaleFixture::default();
-    let (engine, server) = place.serve();
+    let (services, server) = place.serve();
     let client = connect(&server, Era::Modern).await;
     let id = at_the_till(&client).await;
     let asked = asked(&call_sop(&client, "sop_call", sell(4)).await);
@@ -153,9 +153,9 @@ async fn the_agent_does_not_confirm_for_the_person_and_the_session_knows_who_did
     let refused = call_sop(&client, "approval_response", yes).await;
     assert_eq!(refused["error"]["data"]["reason"], "confirm", "{refused}");
     assert_eq!(place.sold(), 0);
-    let said = engine.approve(&asked, true, "ann".into(), None);
+    let said = services.engine.approve(&asked, true, "ann".into(), None);
     said.await.unwrap();
-    let driven = engine.resume(&asked.run).await.unwrap();
+    let driven = services.engine.resume(&asked.run).await.unwrap();
     driven.wait().await.unwrap();
     assert_eq!(place.sold(), 1);
     // The agent gets the result of the call made in the meantime; that is not another call.
@@ -166,7 +166,8 @@ async fn the_agent_does_not_confirm_for_the_person_and_the_session_knows_who_did
     assert_eq!(place.sold(), 1);
     let end = call_sop(&client, "advance", json!({})).await;
     assert_eq!(end["node"]["id"], "END", "{end}");
-    let open = engine
+    let open = services
+        .engine
         .read_sop_session(&id, |walk| walk.open_calls.len())
         .await
         .unwrap();
@@ -176,12 +177,15 @@ async fn the_agent_does_not_confirm_for_the_person_and_the_session_knows_who_did
 #[tokio::test]
 async fn moving_on_withdraws_the_question() {
     let place = SaleFixture::default();
-    let (engine, server) = place.serve();
+    let (services, server) = place.serve();
     let client = connect(&server, Era::Modern).await;
     at_the_till(&client).await;
     let asked = asked(&call_sop(&client, "sop_call", sell(5)).await);
     call_sop(&client, "goto_node", json!({"node_id": "END"})).await;
-    let late = engine.approve(&asked, true, "ann".into(), None).await;
+    let late = services
+        .engine
+        .approve(&asked, true, "ann".into(), None)
+        .await;
     assert!(matches!(late, Err(Fault::Ended { .. })), "{late:?}");
     let refused = call_sop(&client, "sop_call", sell(5)).await;
     assert_eq!(refused["error"]["allowed_at"], json!(["SELL"]), "{refused}");
@@ -232,19 +236,25 @@ async fn policy_asks_a_person_in_a_session_too() {
         },
         ..EngineOptions::default()
     };
-    let engine = place.process(options);
-    let server = over(engine.clone(), &[Toolset::Sop], Vec::new());
+    let services = place.process(options);
+    let server = over(services.clone(), &[Toolset::Sop], Vec::new());
     let client = connect(&server, Era::Modern).await;
     call_sop(&client, "load_graph", json!({"sop_file": "free.md"})).await;
     call_sop(&client, "advance", json!({})).await;
     let asked = asked(&call_sop(&client, "sop_call", sell(7)).await);
     let status = async |run: &RunId| {
-        let runs = engine.runs(RunFilter::default()).await.unwrap().rows;
+        let runs = services
+            .engine
+            .runs(RunFilter::default())
+            .await
+            .unwrap()
+            .rows;
         let row = runs.into_iter().find(|row| row.run == *run).unwrap();
         row.index_row.status
     };
     assert_eq!(status(&asked.run).await, RunStatus::Paused);
-    engine
+    services
+        .engine
         .approve(&asked, true, "ann".into(), None)
         .await
         .unwrap();
@@ -258,14 +268,14 @@ async fn policy_asks_a_person_in_a_session_too() {
 #[tokio::test]
 async fn an_abandoned_session_expires_and_says_so() {
     let place = SaleFixture::default();
-    let engine = place.process(EngineOptions::default());
+    let services = place.process(EngineOptions::default());
     let conduct = ServerOptions {
         ttl: Some(Duration::from_millis(1)),
         ..ServerOptions::default()
     };
     let toolsets = [Toolset::Sop];
     let server = Server::with_options(
-        engine.clone(),
+        services.clone(),
         ServerDescription::default(),
         &toolsets,
         [],
@@ -286,11 +296,11 @@ async fn an_abandoned_session_expires_and_says_so() {
         says.contains("expired") && says.contains("load_graph"),
         "{says}"
     );
-    let row = engine.store().row(&id).await.unwrap().unwrap();
+    let row = services.engine.store().row(&id).await.unwrap().unwrap();
     assert_eq!(row.index_row.status, RunStatus::Expired);
     // The expiry sweep ends such sessions too.
     call_sop(&client, "load_graph", json!({"sop_file": "shop.md"})).await;
-    while engine.expire().await.unwrap() == 0 {
+    while services.engine.expire().await.unwrap() == 0 {
         tokio::task::yield_now().await;
     }
 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{Approvals, Engine, EngineOptions, Respondent};
-use tramline_expr::Value;
+use tramline_engine::{Approvals, EngineOptions, Respondent, Services};
 use tramline_mcp_server::{Server, Toolset};
 use tramline_workflow::authority::{AgentAnswers, AnswerChannel};
 use tramline_workflow::ids::Checkpoint;
@@ -21,7 +20,7 @@ const TILL: &str = "---\nagent: till\nmcp_servers: [{name: till}]\ntools: [pay]\
 
 /// A till whose payments wait until they are released, so that they can be in flight.
 struct EditableTill {
-    engine: Engine,
+    services: Services,
     server: Server,
     sent: Arc<Semaphore>,
     back: Arc<Semaphore>,
@@ -54,14 +53,14 @@ impl EditableTill {
             ..EngineOptions::default()
         };
         let store = Arc::new(MemoryStore::default());
-        let engine = Engine::new(store, Arc::clone(&tools) as _, options);
+        let services = Services::new(store, Arc::clone(&tools) as _, options);
         let server = over(
-            engine.clone(),
+            services.clone(),
             &[Toolset::Sop, Toolset::Control],
             Vec::new(),
         );
         Self {
-            engine,
+            services,
             server,
             sent,
             back,
@@ -76,13 +75,13 @@ impl EditableTill {
 
     async fn answers(&self, asked: &Checkpoint, answer: Answer) -> Result<(), String> {
         let by = Respondent::new("ann", AnswerChannel::CommandLine);
-        let said = self.engine.answer(asked, answer, by, None).await;
+        let said = self.services.engine.answer(asked, answer, by, None).await;
         said.map_err(|fault| fault.to_string())
     }
 
     /// Sends the approved call, and returns when it was sent.
     async fn send_approved(&self, asked: &Checkpoint) {
-        let handle = self.engine.resume(&asked.run).await.unwrap();
+        let handle = self.services.engine.resume(&asked.run).await.unwrap();
         tokio::spawn(handle.wait());
         self.sent.acquire().await.unwrap().forget();
     }
@@ -146,7 +145,12 @@ async fn an_edit_is_refused_by_a_rule_of_the_procedure_and_by_the_schema() {
     assert!(kind.contains("order"), "{kind}");
     assert_eq!(till.paid(), 0);
     // Both are in the audit log, and the question is still open.
-    let notes = till.engine.audit_notes(0, Some(&point.run)).await.unwrap();
+    let notes = till
+        .services
+        .engine
+        .audit_notes(0, Some(&point.run))
+        .await
+        .unwrap();
     let refused = notes.iter().filter(|it| it["result"] == "refused").count();
     assert_eq!(refused, 2, "{notes:?}");
     till.answers(&point, with("1", 50)).await.unwrap();

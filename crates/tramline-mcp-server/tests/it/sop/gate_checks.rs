@@ -13,7 +13,7 @@ use tramline_workflow::ids::{RunId, ToolName};
 #[tokio::test]
 async fn the_gate_is_asked_before_a_person_and_again_after() {
     let place = PinnedFixture::default();
-    let (engine, server) = place.serve().await;
+    let (services, server) = place.serve().await;
     let client = connect(&server, Era::Modern).await;
     let asks = |tool: &str| json!({"workflow": {"tasks": [{"id": "a", "tool": tool, "arguments": {"sum": 7}, "approval": true}]}});
     call_sop(&client, "load_graph", json!({})).await;
@@ -37,7 +37,15 @@ async fn the_gate_is_asked_before_a_person_and_again_after() {
     assert_eq!(told["results"][0]["status"], "error", "{told}");
     assert_eq!(place.paid(), 0);
     let run = waits["workflow_id"].as_str().unwrap().parse().unwrap();
-    let asked = engine.load(&run).await.unwrap().run.started.agent.clone();
+    let asked = services
+        .engine
+        .load(&run)
+        .await
+        .unwrap()
+        .run
+        .started
+        .agent
+        .clone();
     assert!(asked.unwrap().gated);
 }
 
@@ -45,7 +53,7 @@ async fn the_gate_is_asked_before_a_person_and_again_after() {
 #[tokio::test]
 async fn a_run_does_not_repeat_a_call_of_the_session_that_is_in_doubt() {
     let place = PinnedFixture::default();
-    let (engine, server) = place.serve().await;
+    let (services, server) = place.serve().await;
     let client = connect(&server, Era::Modern).await;
     let id: RunId = move_to(&client, "PAY")
         .await
@@ -66,8 +74,9 @@ async fn a_run_does_not_repeat_a_call_of_the_session_that_is_in_doubt() {
         step: None,
         upstream: None,
     };
-    let announce = |walk: &tramline_sop::SopSession| tramline_sop::check_call(walk, pass.clone());
-    engine
+    let announce = |walk: &sop_session::SopSession| sop_session::check_call(walk, pass.clone());
+    services
+        .engine
         .update_sop_session(&id, announce, |_, _| ())
         .await
         .unwrap();

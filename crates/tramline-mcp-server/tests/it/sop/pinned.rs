@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_engine::seams::{Callable, RunFilter, ToolHints};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, EngineOptions, RunStart, WorkflowMap};
-use tramline_expr::{Map, Value};
+use tramline_engine::{EngineOptions, RunStart, Services, WorkflowMap};
+use tramline_expr::Map;
 use tramline_formats::sop_markdown;
 use tramline_mcp_server::{PinOptions, PinnedProcedure, Server, Toolset};
 use tramline_workflow::graph::Graph;
@@ -36,7 +36,7 @@ pub(super) struct PinnedFixture {
 }
 
 impl PinnedFixture {
-    pub(super) fn process(&self) -> Engine {
+    pub(super) fn process(&self) -> Services {
         let paid = Arc::clone(&self.paid);
         let pay = move |given: Value| {
             paid.fetch_add(1, Ordering::SeqCst);
@@ -72,7 +72,7 @@ impl PinnedFixture {
             origin: Value::Null,
         }]);
         let store = Arc::new(self.store.clone());
-        Engine::with_workflows(
+        Services::with_workflows(
             store,
             Arc::new(tools),
             Arc::new(shelf),
@@ -80,7 +80,7 @@ impl PinnedFixture {
         )
     }
 
-    pub(super) async fn serve(&self) -> (Engine, Server) {
+    pub(super) async fn serve(&self) -> (Services, Server) {
         self.serve_with(&[&bank(BANK)], PinOptions::default()).await
     }
 
@@ -88,12 +88,12 @@ impl PinnedFixture {
         &self,
         pinned: &[&PinnedProcedure],
         terms: PinOptions,
-    ) -> (Engine, Server) {
-        let engine = self.process();
-        let server = over(engine.clone(), &Toolset::ALL, vec![pay_now()]);
+    ) -> (Services, Server) {
+        let services = self.process();
+        let server = over(services.clone(), &Toolset::ALL, vec![pay_now()]);
         let pinned = pinned.iter().map(|it| (*it).clone()).collect();
         server.pin_procedures(pinned, terms).await.unwrap();
-        (engine, server)
+        (services, server)
     }
 
     pub(super) fn paid(&self) -> usize {
@@ -198,7 +198,7 @@ async fn no_toolset_calls_past_the_gate() {
 async fn at_its_node_a_run_pays_and_the_session_records_it() {
     for era in ERAS {
         let place = PinnedFixture::default();
-        let (engine, server) = place.serve().await;
+        let (services, server) = place.serve().await;
         let client = connect(&server, era).await;
         let session = move_to(&client, "PAY").await;
         let done = call_sop(&client, "execute_dag", dag("t:pay")).await;
@@ -206,7 +206,8 @@ async fn at_its_node_a_run_pays_and_the_session_records_it() {
         assert_eq!(done["results"][0]["status"], "success", "{done}");
         assert_eq!(place.paid(), 1);
         let id = session.as_str().unwrap().parse().unwrap();
-        let called = engine
+        let called = services
+            .engine
             .read_sop_session(&id, |walk| {
                 (
                     walk.call_count,
@@ -277,7 +278,7 @@ async fn the_operators_own_runs_are_not_held_and_agents_cannot_use_them() {
     // Started as by the command line.
     let operator = place.process();
     let start = RunStart::new(pay_now(), Map::new().into());
-    let done = operator.start(start).await.unwrap();
+    let done = operator.engine.start(start).await.unwrap();
     let id = done.run.clone();
     done.wait().await.unwrap();
     assert_eq!(place.paid(), 1, "the operator's own run must pay");
@@ -465,7 +466,12 @@ async fn a_run_is_held_in_a_process_that_pinned_nothing() {
     let run = json!({"workflow_id": paused["workflow_id"]});
     let done = call_sop(&client, "continue", run).await;
     assert_eq!(place.paid(), 0, "{done}");
-    let runs = place.process().runs(RunFilter::default()).await.unwrap();
+    let runs = place
+        .process()
+        .engine
+        .runs(RunFilter::default())
+        .await
+        .unwrap();
     assert!(runs.rows.len() >= 2);
 }
 

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, EngineOptions};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Services};
 use tramline_formats::sop_markdown;
 use tramline_mcp_server::{PinOptions, PinnedProcedure, Server, Toolset};
 use tramline_workflow::failure::{Failure, FailureKind};
@@ -37,8 +36,8 @@ impl SopFixture {
             .tool("t", "lend", ToolHints::default(), echo)
             .tool("t", "crash", ToolHints::default(), crash);
         let store = Arc::new(MemoryStore::default());
-        let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
-        let server = over(engine, &Toolset::ALL, Vec::new());
+        let services = Services::new(store, Arc::new(tools), EngineOptions::default());
+        let server = over(services, &Toolset::ALL, Vec::new());
         let sop = sop_markdown::read(DESK.as_bytes(), "desk").unwrap().sop;
         let pinned = PinnedProcedure {
             location: "desk.md".into(),

@@ -6,8 +6,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, EngineOptions};
-use tramline_expr::Value;
+use tramline_engine::{EngineOptions, Services};
 use tramline_mcp_server::Toolset;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::Event;
@@ -19,14 +18,14 @@ const TILL: &str = "---\nagent: till\ntools: [order, pay]\nread_only_tools: [ord
     \x20   - {rule: args.to = lookups.order.card, message: another card than it was paid with, otherwise: ask}\n\
     once_per: {pay: args.order}\n```\nPay.\n";
 
-fn engine(store: MemoryStore) -> Engine {
+fn services(store: MemoryStore) -> Services {
     let order = |_| async {
         let order = r#"{"total": 10, "card": "blue"}"#;
         Ok(Value::from_json(order).unwrap())
     };
     let tools = tools(vec![("till.md", TILL.to_owned())]);
     let tools = tools.tool("shop", "order", ToolHints::default(), order);
-    Engine::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
+    Services::new(Arc::new(store), Arc::new(tools), EngineOptions::default())
 }
 
 async fn pay(client: &Client, sum: i64, to: &str) -> Json {
@@ -42,8 +41,8 @@ async fn pay(client: &Client, sum: i64, to: &str) -> Json {
 #[tokio::test]
 async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule() {
     let store = MemoryStore::default();
-    let engine = engine(store.clone());
-    let server = over(engine.clone(), &[Toolset::Sop], Vec::new());
+    let services = services(store.clone());
+    let server = over(services.clone(), &[Toolset::Sop], Vec::new());
     let client = connect(&server, Era::Legacy).await;
     let loaded = call_sop(&client, "load_graph", json!({"sop_file": "till.md"})).await;
     let id: RunId = loaded["session_id"].as_str().unwrap().parse().unwrap();
@@ -89,7 +88,7 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
     let paid = pay(&client, 5, "blue").await;
     assert_eq!(paid["sum"], 5, "{paid}");
 
-    let entries = engine.entries(&id).await.unwrap();
+    let entries = services.engine.entries(&id).await.unwrap();
     let holds = entries.iter().filter_map(|entry| match &entry.event {
         Event::ToolCalled(called) => Some(called.rules.iter().map(|it| it.holds).collect()),
         Event::Refused(refused) => Some(refused.rules.iter().map(|it| it.holds).collect()),
@@ -118,8 +117,8 @@ async fn a_tool_that_its_server_says_writes_is_warned_of_under_read_only_tools()
     let tools = tools(vec![("till.md", TILL.to_owned())]);
     let tools = tools.tool("shop", "order", hints, |given| async { Ok(given) });
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(tools), EngineOptions::default());
-    let server = over(engine, &[Toolset::Sop], Vec::new());
+    let services = Services::new(store, Arc::new(tools), EngineOptions::default());
+    let server = over(services, &[Toolset::Sop], Vec::new());
     let client = connect(&server, Era::Legacy).await;
     let loaded = call_sop(&client, "load_graph", json!({"sop_file": "till.md"})).await;
     let warnings = loaded["warnings"].to_string();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_engine::seams::ToolHints;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{Engine, EngineOptions};
+use tramline_engine::{EngineOptions, Services};
 use tramline_expr::Value;
 use tramline_mcp_server::{PinOptions, Toolset};
 
@@ -26,8 +26,8 @@ async fn another_server_does_not_replace_a_listed_one_that_is_down() {
         .tool("evil", "identify", ToolHints::default(), count(&called))
         .tool("evil", "pay", ToolHints::default(), count(&called));
     let store = Arc::new(MemoryStore::default());
-    let engine = Engine::new(store, Arc::new(evil), EngineOptions::default());
-    let server = over(engine, &Toolset::ALL, Vec::new());
+    let services = Services::new(store, Arc::new(evil), EngineOptions::default());
+    let server = over(services, &Toolset::ALL, Vec::new());
     let pinned = vec![bank(BANK)];
     let told = server.pin_procedures(pinned, PinOptions::default()).await;
     let told = told.unwrap().join("\n");

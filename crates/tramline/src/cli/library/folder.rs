@@ -30,7 +30,7 @@ pub(super) struct ImportArgs {
 
 pub(super) async fn export(common: &CommonArgs, folder: &Path) -> CliResult {
     let house = runs::open(common)?;
-    let (index, all) = house.engine.library().export().await?;
+    let (index, all) = house.catalog.library().export().await?;
     let cannot = |error: std::io::Error| CliError {
         exit: Exit::Failed,
         message: format!("cannot write {}: {error}", folder.display()),
@@ -67,7 +67,7 @@ pub(super) async fn import(common: &CommonArgs, importing: ImportArgs) -> CliRes
                 continue;
             }
         };
-        match house.engine.library().save(save).await {
+        match house.catalog.library().save(save).await {
             Ok(kept) if kept.new => new.push(name),
             Ok(_) => same.push(name),
             Err(LibraryError::Store(fault)) => return Err(LibraryError::Store(fault).into()),

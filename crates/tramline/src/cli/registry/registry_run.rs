@@ -4,8 +4,8 @@ use super::super::{CliError, CliResult, CommonArgs, Exit, output};
 use super::{read_parameters, unknown_name_message};
 use crate::app::App;
 use serde_json::{Value as Json, json};
-use tramline_engine::DriveOutcome;
 use tramline_engine::registry::{OutputPath, TrialError, output_paths};
+use tramline_engine::{DriveOutcome, RunStart};
 use tramline_expr::Value;
 use tramline_views::trace;
 use tramline_workflow::journal::Outcome;
@@ -43,17 +43,19 @@ pub(super) async fn run_tool(
     trying: &TryToolArgs,
     origin: Value,
 ) -> CliResult {
-    let found = house.engine.registry().find(&trying.node).await;
+    let found = house.catalog.registry().find(&trying.node).await;
     let tool = found.map_err(|unknown| CliError::bad_input(unknown_name_message(&unknown)))?;
     let given = read_parameters(trying.input.as_deref(), &trying.pairs, &tool.input_schema)?;
+    let policy = house.engine.policy();
     let trial = house
-        .engine
-        .prepare_trial(&tool.name.to_string(), given)
+        .catalog
+        .prepare_trial(&tool.name.to_string(), given, policy)
         .await;
-    let mut trial = trial.map_err(|untried| CliError::bad_input(refusal_message(&untried)))?;
-    trial.start.origin = origin;
-    let graph = trial.start.graph.clone();
-    let handle = house.engine.start(trial.start).await?;
+    let trial = trial.map_err(|untried| CliError::bad_input(refusal_message(&untried)))?;
+    let graph = trial.graph.clone();
+    let mut start = RunStart::new(trial.graph, trial.input);
+    start.origin = origin;
+    let handle = house.engine.start(start).await?;
     let run = handle.run.clone();
     match handle.wait().await? {
         DriveOutcome::Finished(Outcome::Completed { result }) => {

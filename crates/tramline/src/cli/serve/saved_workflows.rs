@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tramline_engine::{Engine, Fault};
+use tramline_engine::{Catalog, Fault};
 use tramline_expr::{Str, Value};
 use tramline_mcp_server::Server;
 use tramline_workflow::graph::Graph;
@@ -16,7 +16,7 @@ const LIBRARY_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The saved workflows of a server.
 pub(super) struct SavedWorkflows {
-    engine: Engine,
+    catalog: Catalog,
     /// The origin of their runs; `None` if they are not offered as tools.
     origin: Option<Value>,
     /// The version of the library that is offered now.
@@ -24,9 +24,9 @@ pub(super) struct SavedWorkflows {
 }
 
 impl SavedWorkflows {
-    pub(super) fn new(engine: &Engine, origin: Option<Value>) -> Self {
+    pub(super) fn new(catalog: &Catalog, origin: Option<Value>) -> Self {
         Self {
-            engine: engine.clone(),
+            catalog: catalog.clone(),
             origin,
             generation: AtomicU64::new(0),
         }
@@ -41,7 +41,7 @@ impl SavedWorkflows {
         let Some(origin) = &self.origin else {
             return Ok(graphs);
         };
-        let library = self.engine.library();
+        let library = self.catalog.library();
         library.refresh().await?;
         self.generation
             .store(library.generation(), Ordering::Relaxed);
@@ -57,7 +57,7 @@ impl SavedWorkflows {
 
     /// The names of the saved workflows.
     pub(super) async fn names(&self) -> Vec<Str> {
-        let all = self.engine.library().list(None).await.unwrap_or_default();
+        let all = self.catalog.library().list(None).await.unwrap_or_default();
         all.iter().map(|saved| saved.name.clone()).collect()
     }
 
@@ -67,7 +67,7 @@ impl SavedWorkflows {
             return std::future::pending().await;
         }
         let mut saves = server.saves();
-        let library = self.engine.library();
+        let library = self.catalog.library();
         loop {
             // A read error is reported by the next use.
             let _ = library.refresh().await;
