@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{ServiceOptions, Services};
 use tramline_expr::Value;
 use tramline_formats::yaml_graph;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
+use tramline_planner::{ServiceOptions, Services};
 
 const GRAPH: &[u8] = b"version: '1.0'\nserver: {name: s, version: '1'}\ntools:\n  - name: echo_it\n    description: e\n    inputSchema: {type: object}\n    \
 nodes:\n      - {id: entry, type: entry, next: say}\n      - {id: say, type: transform, transform: {expr: entry}, next: exit}\n      - {id: exit, type: exit}\n";

@@ -7,7 +7,7 @@ use crate::steps::{engine, run};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::process::Command;
-use tramline::engine::seams::RunFilter;
+use tramline::engine::ports::RunFilter;
 use tramline::workflow::journal::Event;
 
 /// The argument with which this program runs the measurement in its own process.

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tramline::app::{self, App};
 use tramline::config::Config;
-use tramline::engine::seams::{Observer, PlanningSpan};
+use tramline::engine::ports::{Observer, PlanningSpan};
 use tramline::formats::yaml_graph::GraphDocument;
 use tramline::sop::SopSession;
 use tramline::telemetry::TelemetrySettings;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
-use tramline_engine::search::Embedder;
-use tramline_engine::search::{SearchDocument, Vector, fingerprint};
+use tramline_catalog::search::Embedder;
+use tramline_catalog::search::{SearchDocument, Vector, fingerprint};
 
 /// Vectors by the fingerprint of their text.
 pub(crate) struct EmbeddingCache {

@@ -10,7 +10,7 @@ use crate::roots::{Roots, WriteTarget, not_a_file, open_regular};
 use cap_std::fs::{Dir, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
-use tramline_engine::seams::{Tool, ToolHints};
+use tramline_engine::ports::{Tool, ToolHints};
 use tramline_expr::Value;
 use tramline_workflow::failure::{Failure, FailureKind};
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tramline_engine::clock;
-use tramline_engine::seams::{Tool, ToolHints};
+use tramline_engine::ports::{Tool, ToolHints};
 use tramline_expr::{Map, Value};
 use tramline_workflow::failure::{Failure, FailureKind};
 

@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tramline_engine::seams::{Tool, ToolHints};
+use tramline_engine::ports::{Tool, ToolHints};
 use tramline_expr::{Map, Value};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::text::RedactText;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::seams::{
+use tramline_engine::ports::{
     Exchange, Model, ServerSource, ServerTools, Tool, ToolCallRequest, ToolHints, Tools,
 };
 use tramline_expr::Value;

@@ -5,7 +5,7 @@ use crate::describe;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::long_work;
-use tramline_engine::seams::{
+use tramline_engine::ports::{
     Message, Model, ModelAnswer, Prompt, Role, Tool, ToolCallRequest, ToolHints,
 };
 use tramline_expr::Value;

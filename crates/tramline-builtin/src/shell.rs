@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tramline_engine::seams::{Tool, ToolHints};
+use tramline_engine::ports::{Tool, ToolHints};
 use tramline_expr::{Map, Value};
 use tramline_process::{ProcessTree, TreeCommand};
 use tramline_workflow::failure::{Failure, FailureKind};

@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use crate::{describe, llm};
 use std::fmt::Write as _;
 use std::sync::Arc;
-use tramline_engine::seams::{Message, Model, Prompt, Role, Tool, ToolCallRequest, ToolHints};
+use tramline_engine::ports::{Message, Model, Prompt, Role, Tool, ToolCallRequest, ToolHints};
 use tramline_expr::Value;
 use tramline_workflow::failure::Failure;
 use tramline_workflow::text::RedactText;

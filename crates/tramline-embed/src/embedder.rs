@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
-use tramline_engine::search::Embedder;
+use tramline_catalog::search::Embedder;
 use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Most texts per call. An encoder needs a second or two for them.

@@ -6,8 +6,8 @@ use crate::tensors::Tensors;
 use crate::wordpiece::WordPiece;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_engine::search::Embedder;
-use tramline_engine::search::fingerprint;
+use tramline_catalog::search::Embedder;
+use tramline_catalog::search::fingerprint;
 
 /// Largest model file, in bytes. It is read into memory; larger models are not used for search.
 const MODEL_BYTES_MAX: u64 = 2 * 1_024 * 1_024 * 1_024;

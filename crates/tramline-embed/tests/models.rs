@@ -10,8 +10,8 @@ use std::path::Path;
 #[cfg(feature = "minilm")]
 use std::path::PathBuf;
 use tempfile::TempDir;
+use tramline_catalog::testing::embedder_contract;
 use tramline_embed::open;
-use tramline_engine::testing::embedder_contract;
 
 const WORDS: [&str; 14] = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "read", "a", "the", "file", "##s", "tomorrow", "'", "s",
@@ -185,7 +185,7 @@ async fn a_sentence_encoder_keeps_the_contract_and_gives_known_vectors() {
     let vectors = embedder.embed(texts.to_vec()).await.unwrap();
     let vectors: Vec<_> = vectors
         .into_iter()
-        .map(|vector| tramline_engine::search::Vector::new(vector).unwrap())
+        .map(|vector| tramline_catalog::search::Vector::new(vector).unwrap())
         .collect();
     // The model's authors report this similarity for these two texts.
     let near = vectors[0].cosine_similarity(&vectors[1]).unwrap();

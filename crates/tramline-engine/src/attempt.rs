@@ -1,7 +1,7 @@
 //! One attempt of one step: the call, its timeout, its cancellation.
 
 use crate::engine::{CallPermit, ChildCall, ChildOutcome, Engine};
-use crate::seams::{ToolCallRequest, Tools};
+use crate::ports::{ToolCallRequest, Tools};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use crate::engine::{ChildOutcome, EngineInner};
 use crate::fault::Fault;
 use crate::journal_writer::JournalWriter;
 use crate::long_work::long_work;
-use crate::seams::{AppendError, Tool};
+use crate::ports::{AppendError, Tool};
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::Arc;

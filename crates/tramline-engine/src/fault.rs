@@ -1,7 +1,7 @@
 //! Faults of the engine: never journaled, always an `Err`, each with its next step.
 
 use crate::engine::PersonNeeded;
-use crate::seams::StoreFault;
+use crate::ports::StoreFault;
 use tramline_workflow::ids::{Checkpoint, RunId};
 use tramline_workflow::journal::EventTooLarge;
 

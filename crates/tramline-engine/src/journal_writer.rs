@@ -7,7 +7,7 @@
 use crate::clock;
 use crate::engine::encode_with_documents;
 use crate::fault::Fault;
-use crate::seams::{Append, AppendError, ClaimChange, Observer, RunIndexRow, RunStatus, Store};
+use crate::ports::{Append, AppendError, ClaimChange, Observer, RunIndexRow, RunStatus, Store};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Instant;

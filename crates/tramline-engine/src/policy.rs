@@ -115,7 +115,7 @@ impl ToolPattern {
 
 /// Whether a pattern with `*` matches a name. It only backtracks to the last `*`, so the work is
 /// bounded by the product of the two lengths.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+pub fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut seen) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

@@ -3,7 +3,7 @@
 use crate::driver::DriveOutcome;
 use crate::engine::{Engine, RunHandle};
 use crate::fault::Fault;
-use crate::seams::{RunFilter, RunRow, RunStatus};
+use crate::ports::{RunFilter, RunRow, RunStatus};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use crate::driver::DriveOutcome;
 use crate::engine::{Approvals, Engine, EngineOptions, LoadedRun, Respondent, RunStart};
 use crate::fault::Fault;
 use crate::policy::{ToolPattern, ToolPolicy};
-use crate::seams::{Exchange, ServerTools, Store, Tool, ToolCallRequest, ToolHints, Tools};
+use crate::ports::{Exchange, ServerTools, Store, Tool, ToolCallRequest, ToolHints, Tools};
 use async_trait::async_trait;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

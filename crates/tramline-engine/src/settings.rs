@@ -3,7 +3,7 @@
 //! They are kept in the store, secrets encrypted; the environment takes precedence. Since this module knows all
 //! secrets, it also redacts: a secret that comes back from a tool is replaced by its name before anything else sees it.
 
-use crate::seams::{Cipher, Store};
+use crate::ports::{Cipher, Store};
 use record::SettingRecord;
 use redact::Redactor;
 use std::borrow::Cow;

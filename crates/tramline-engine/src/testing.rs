@@ -1,10 +1,8 @@
-//! Fakes for the seams, and the contract suites that every implementation passes.
+//! Fakes for the ports, and the contract suites that every implementation passes.
 
 mod cipher_contract;
 mod counting_store;
-pub mod embedder_contract;
 mod fake_cipher;
-pub mod fake_embedder;
 pub mod fake_model;
 pub mod fake_tools;
 mod memory_store;
@@ -14,9 +12,7 @@ pub mod tools_contract;
 
 pub use cipher_contract::cipher_contract;
 pub use counting_store::CountingStore;
-pub use embedder_contract::embedder_contract;
 pub use fake_cipher::FakeCipher;
-pub use fake_embedder::FakeEmbedder;
 pub use fake_model::ScriptedModel;
 pub use fake_tools::{FakeCall, FakeTools};
 pub use memory_store::MemoryStore;

@@ -1,7 +1,7 @@
 //! Rate limits: calls of some tools are spaced, whatever makes them.
 
 use crate::policy::ToolPattern;
-use crate::seams::{
+use crate::ports::{
     Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
 };
 use async_trait::async_trait;

@@ -1,6 +1,6 @@
 //! Routes tool calls by the name of their server.
 
-use crate::seams::{
+use crate::ports::{
     Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
 };
 use async_trait::async_trait;

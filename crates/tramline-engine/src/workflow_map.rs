@@ -1,6 +1,6 @@
 //! An in-memory map of workflows: those of the loaded documents.
 
-use crate::seams::{Callable, Workflows};
+use crate::ports::{Callable, Workflows};
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 use tramline_expr::Str;

@@ -10,7 +10,7 @@ use rmcp::service::NotificationContext;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
-use tramline_engine::seams::Progress;
+use tramline_engine::ports::Progress;
 
 /// Callback for a call's progress.
 pub(super) type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;

@@ -37,7 +37,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tramline_engine::seams::{
+use tramline_engine::ports::{
     Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
 };
 use tramline_expr::{Str, Value};

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tramline_engine::seams::{ListedTools, ServerSource, Tool, ToolCallRequest};
+use tramline_engine::ports::{ListedTools, ServerSource, Tool, ToolCallRequest};
 use tramline_expr::{Str, Value};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::ToolName;

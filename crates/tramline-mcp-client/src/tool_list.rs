@@ -8,7 +8,7 @@ use rmcp::service::{Peer, ServiceError};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::time::Instant;
-use tramline_engine::seams::{Tool, ToolHints};
+use tramline_engine::ports::{Tool, ToolHints};
 use tramline_expr::Str;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::ToolName;

@@ -6,7 +6,7 @@ use super::tools::{Toolset, graphs};
 use rmcp::model::Tool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_expr::{Str, Value};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::text::nearest;

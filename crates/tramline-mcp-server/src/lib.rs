@@ -9,8 +9,10 @@ use subscribers::Subscribers;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tools::ToolsetState;
-use tramline_engine::{Catalog, Engine, Fault, Planner, Services};
+use tramline_catalog::Catalog;
+use tramline_engine::{Engine, Fault};
 use tramline_expr::Value;
+use tramline_planner::{Planner, Services};
 use tramline_workflow::graph::Graph;
 
 mod audit_log;

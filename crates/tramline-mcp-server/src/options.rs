@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::seams::Model;
+use tramline_engine::ports::Model;
 use tramline_expr::Value;
 
 /// Server options for runs that agents start.

@@ -1,7 +1,7 @@
 //! The planner for the call of a tool: its model, and who plans for what.
 
 use crate::tool::CallContext;
-use tramline_engine::loop_runner::{CallerContext, LoopRunner};
+use tramline_planner::loop_runner::{CallerContext, LoopRunner};
 
 /// The loop runner of a server, with its model if it has one.
 pub(crate) fn loop_runner(means: &CallContext) -> LoopRunner {

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::Fault;
-use tramline_engine::seams::{Store, StoreFault};
+use tramline_engine::ports::{Store, StoreFault};
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::journal::ContentDigest;
 

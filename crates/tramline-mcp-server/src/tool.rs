@@ -11,13 +11,14 @@ use rmcp::service::{RequestContext, RoleServer};
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use tramline_catalog::Catalog;
 use tramline_engine::long_work;
-use tramline_engine::seams::ToolHints;
-use tramline_engine::{Catalog, Engine, Fault, Respondent};
-use tramline_expr::Map;
+use tramline_engine::ports::ToolHints;
+use tramline_engine::{Engine, Fault, Respondent};
+use tramline_expr::{Map, Value};
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::{Checkpoint, RunId};
-use tramline_workflow::schema::Checker;
+use tramline_workflow::schema::{Checker, SchemaErrors};
 use tramline_workflow::trace_context::TraceContext;
 
 /// Context of a tool call.

@@ -6,7 +6,7 @@ use crate::endpoint::Endpoint;
 use crate::sse::{ResponseBuffer, SseEvent};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use tramline_engine::seams::{Prompt, Role};
+use tramline_engine::ports::{Prompt, Role};
 
 /// The API version.
 const VERSION: &str = "2023-06-01";

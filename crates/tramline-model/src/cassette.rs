@@ -11,7 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tramline_engine::seams::{Message, Model, ModelAnswer, Prompt, Role};
+use tramline_engine::ports::{Message, Model, ModelAnswer, Prompt, Role};
 use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Largest cassette, in bytes.

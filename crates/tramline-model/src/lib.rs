@@ -18,7 +18,7 @@ pub use redact::Redact;
 use async_trait::async_trait;
 use reqwest::Client;
 use std::sync::OnceLock;
-use tramline_engine::seams::{Model, ModelAnswer, Prompt};
+use tramline_engine::ports::{Model, ModelAnswer, Prompt};
 use tramline_workflow::failure::{Failure, FailureKind};
 
 /// A model behind an HTTP endpoint.

@@ -4,7 +4,7 @@ use crate::endpoint::Endpoint;
 use crate::sse::{ResponseBuffer, SseEvent};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use tramline_engine::seams::{Message, Prompt, Role};
+use tramline_engine::ports::{Message, Prompt, Role};
 
 /// The request for a prompt.
 pub(crate) fn request(client: &Client, endpoint: &Endpoint, prompt: &Prompt) -> RequestBuilder {

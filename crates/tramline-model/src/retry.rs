@@ -10,7 +10,7 @@ use reqwest::{Client, Response, StatusCode};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tramline_engine::clock;
-use tramline_engine::seams::{ModelAnswer, Prompt};
+use tramline_engine::ports::{ModelAnswer, Prompt};
 use tramline_workflow::failure::{Failure, FailureKind};
 
 /// The first backoff; each further one is twice as long.

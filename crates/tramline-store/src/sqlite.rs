@@ -30,7 +30,7 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
-use tramline_engine::seams::{
+use tramline_engine::ports::{
     Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunPage, RunRow, Store,
     StoreFault, StoreUsage,
 };

@@ -24,7 +24,7 @@ use export::Exporter;
 use metrics::Metrics;
 use observer::TelemetryObserver;
 use std::sync::Arc;
-use tramline_engine::seams::{Model, Observer};
+use tramline_engine::ports::{Model, Observer};
 use tramline_expr::Str;
 
 /// Replaces secrets in a text by their names.

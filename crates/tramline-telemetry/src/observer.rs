@@ -22,7 +22,7 @@ use open_spans::OpenRuns;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::clock;
-use tramline_engine::seams::{Observer, PlanningSpan};
+use tramline_engine::ports::{Observer, PlanningSpan};
 use tramline_expr::Str;
 use tramline_sop::SopSession;
 use tramline_workflow::ids::StepNo;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Instant;
 use tramline_engine::clock;
-use tramline_engine::seams::{Model, ModelAnswer, Prompt};
+use tramline_engine::ports::{Model, ModelAnswer, Prompt};
 use tramline_expr::Str;
 use tramline_workflow::failure::Failure;
 

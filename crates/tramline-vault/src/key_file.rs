@@ -4,7 +4,7 @@ use crate::vault::{fault, random_bytes};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use tramline_engine::seams::CipherFault;
+use tramline_engine::ports::CipherFault;
 use zeroize::Zeroizing;
 
 /// Bytes in a key.

@@ -4,7 +4,7 @@ use crate::key_file::{KEY_BYTES, KeyFile, hex};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use std::path::PathBuf;
-use tramline_engine::seams::{Cipher, CipherFault};
+use tramline_engine::ports::{Cipher, CipherFault};
 use zeroize::Zeroizing;
 
 /// The first byte of a ciphertext, so that the cipher can change later.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use tramline_engine::seams::Cipher as _;
+use tramline_engine::ports::Cipher as _;
 use tramline_engine::testing::cipher_contract;
 use tramline_vault::Vault;
 

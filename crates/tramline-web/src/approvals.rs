@@ -5,7 +5,7 @@ use crate::response::{self, ApiError};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde_json::{Value as Told, json};
-use tramline_engine::seams::{RunFilter, RunStatus};
+use tramline_engine::ports::{RunFilter, RunStatus};
 use tramline_engine::{Respondent, RunOwner};
 use tramline_views::pause_view::Extent;
 use tramline_workflow::ids::Checkpoint;

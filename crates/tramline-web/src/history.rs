@@ -11,7 +11,7 @@ use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use std::time::Instant;
-use tramline_engine::seams::RunStatus;
+use tramline_engine::ports::RunStatus;
 use tramline_engine::{RunOwner, run_status, try_blocking};
 use tramline_views::branch_explanation::{RuleEvaluation, explain_branch};
 use tramline_views::compare::{fork_relation, step_pairs, value_differences};

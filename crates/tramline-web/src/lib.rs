@@ -36,7 +36,8 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post, put};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use tramline_engine::{Catalog, EXPORT_BYTES_MAX, Engine};
+use tramline_catalog::Catalog;
+use tramline_engine::{EXPORT_BYTES_MAX, Engine};
 use tramline_expr::{Str, Value};
 
 pub use access::{FurtherAddress, PrintAddress, StudioAccess};

@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use std::sync::Arc;
 use tramline_engine::Engine;
-use tramline_engine::seams::{RunFilter, RunStatus};
+use tramline_engine::ports::{RunFilter, RunStatus};
 
 /// The content type of the Prometheus text format.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";

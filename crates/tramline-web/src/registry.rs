@@ -7,10 +7,10 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Map, Value as Told, json};
+use tramline_catalog::registry::UnknownName;
+use tramline_catalog::search::{DocumentKind, HITS_MAX};
 use tramline_engine::Engine;
-use tramline_engine::registry::UnknownName;
-use tramline_engine::seams::Tool;
-use tramline_engine::search::{DocumentKind, HITS_MAX};
+use tramline_engine::ports::Tool;
 use tramline_expr::Value;
 
 /// Descriptions in the list are truncated to this many characters; the single tool has all of it.

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value as Told, json};
-use tramline_engine::seams::{RunRow, RunStatus, StoreFault};
+use tramline_engine::ports::{RunRow, RunStatus, StoreFault};
 use tramline_engine::{Engine, Fault, LoadedRun, RunHeader, RunOwner, run_status};
 use tramline_expr::Value;
 use tramline_sop::SopSession;

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
-use tramline_engine::seams::{RunFilter, RunRow, RunStatus};
+use tramline_engine::ports::{RunFilter, RunRow, RunStatus};
 use tramline_engine::{JournalPoint, RunOwner};
 use tramline_views::diagram::DiagramJson;
 use tramline_views::trace::Trace;

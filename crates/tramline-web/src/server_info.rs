@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use serde_json::{Value as Told, json};
-use tramline_engine::seams::RunStatus;
+use tramline_engine::ports::RunStatus;
 
 pub(crate) async fn about(State(desk): State<AppState>) -> Json<Told> {
     let documents = !desk.studio.documents.is_empty();

@@ -4,7 +4,7 @@ use crate::response::{ApiError, to_json};
 use serde_json::{Value as Told, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tramline_engine::seams::RunRow;
+use tramline_engine::ports::RunRow;
 use tramline_engine::{Engine, LoadedRun};
 use tramline_expr::Value;
 use tramline_views::event_summary::EventSummarizer;

@@ -10,7 +10,7 @@ use futures_util::future::{Either, select};
 use serde::Deserialize;
 use serde_json::{Map, Value as Told, json};
 use std::pin::pin;
-use tramline_engine::seams::Callable;
+use tramline_engine::ports::Callable;
 use tramline_engine::{Engine, RunHandle, RunOwner, RunStart};
 use tramline_syntax::relative_path;
 use tramline_views::diagram::DiagramJson;
@@ -134,7 +134,7 @@ pub(crate) async fn graph(
     State(desk): State<AppState>,
     Path(name): Path<String>,
 ) -> Result<Json<Told>, ApiError> {
-    desk.engine.library().refresh().await?;
+    desk.catalog.library().refresh().await?;
     let Some(callable) = desk.engine.workflows().find(&name) else {
         return Err(unknown_workflow(&desk, &name));
     };

@@ -9,13 +9,13 @@ use crate::protected_paths;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tramline_engine::Engine;
-pub use tramline_engine::loop_runner::{
-    CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, OnFailure,
-};
-use tramline_engine::seams::{Callable, RunFilter, RunPage};
+use tramline_engine::ports::{Callable, RunFilter, RunPage};
 use tramline_expr::{Str, Value};
 use tramline_formats::{Format, KnownServers, ReadOptions};
 use tramline_mcp_server::NameTaken;
+pub use tramline_planner::loop_runner::{
+    CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, OnFailure,
+};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::text::nearest;

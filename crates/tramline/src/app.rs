@@ -8,19 +8,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
+use tramline_catalog::Catalog;
+use tramline_catalog::library::Library;
+use tramline_catalog::search::Embedder;
 use tramline_engine::Settings;
-use tramline_engine::library::Library;
-use tramline_engine::seams::{Callable, Model, Store, Tools};
-use tramline_engine::search::Embedder;
+use tramline_engine::ports::{Callable, Model, Store, Tools};
 use tramline_engine::{
-    Approvals, Catalog, Engine, EngineOptions, LoopRunner, Planner, ReplayStore, ServiceOptions,
-    Services, Throttle, ToolRouter, WorkflowMap,
+    Approvals, Engine, EngineOptions, ReplayStore, Throttle, ToolRouter, WorkflowMap,
 };
 use tramline_expr::{Str, Value};
 use tramline_formats::yaml_graph::GraphDocument;
 use tramline_mcp_client::config::{ConfigFlaw, ServerConfig, read, read_servers};
 use tramline_mcp_client::{ClientOptions, Servers, VariableLookup};
 use tramline_mcp_server::ServerDescription;
+use tramline_planner::{LoopRunner, Planner, ServiceOptions, Services};
 use tramline_store::{Sqlite, Verification};
 use tramline_telemetry::Telemetry;
 use tramline_vault::Vault;
@@ -77,7 +78,7 @@ pub struct ToolSources {
 pub enum AppError {
     /// The store cannot be opened.
     #[error(transparent)]
-    Store(#[from] tramline_engine::seams::StoreFault),
+    Store(#[from] tramline_engine::ports::StoreFault),
     /// A root cannot be opened.
     #[error(transparent)]
     Root(#[from] tramline_builtin::RootError),

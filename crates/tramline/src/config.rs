@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_builtin::{HostPattern, ProtectedPath, regular_file};
-use tramline_engine::seams::{Model, Observer};
+use tramline_engine::ports::{Model, Observer};
 use tramline_engine::{
     DESCENDANTS_MAX, Quota, RUNS_DRIVEN_MAX, RateLimit, Retention, ToolPattern, ToolPolicy,
 };

@@ -59,7 +59,7 @@ pub use api::{
 pub use config::Config;
 pub use schemars;
 pub use tramline_builtin::HostPattern;
-pub use tramline_engine::seams::{Model, RunFilter, RunPage, RunRow, RunStatus};
+pub use tramline_engine::ports::{Model, RunFilter, RunPage, RunRow, RunStatus};
 pub use tramline_telemetry::TelemetrySettings;
 pub use tramline_views::compare::Comparison;
 pub use tramline_workflow::flaw::{Flaw, Severity};
@@ -71,6 +71,8 @@ pub use api::CallerContext;
 #[doc(hidden)]
 pub use tramline_builtin as builtin;
 #[doc(hidden)]
+pub use tramline_catalog as catalog;
+#[doc(hidden)]
 pub use tramline_engine as engine;
 #[doc(hidden)]
 pub use tramline_expr as expr;
@@ -80,6 +82,8 @@ pub use tramline_formats as formats;
 pub use tramline_mcp_client as mcp_client;
 #[doc(hidden)]
 pub use tramline_mcp_server as mcp_server;
+#[doc(hidden)]
+pub use tramline_planner as planner;
 #[doc(hidden)]
 pub use tramline_sop as sop;
 #[doc(hidden)]

@@ -166,7 +166,61 @@ const RULES: &[CrateRule] = &[
             "tramline-expr",
         ],
         forbidden_crates: VENDORS,
-        forbidden_text: &["std::fs", "std::net", "process::Command"],
+        forbidden_text: &[
+            "std::fs",
+            "std::net",
+            "process::Command",
+            "Embedder",
+            "Precedent",
+        ],
+    },
+    CrateRule {
+        name: "tramline-catalog",
+        allowed_crates: &[
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
+        forbidden_crates: VENDORS,
+        // It may not start a run.
+        forbidden_text: &[
+            "std::fs",
+            "std::net",
+            "process::Command",
+            "tramline_engine::Engine",
+            "Engine,",
+            "RunStart",
+            "RunHandle",
+        ],
+    },
+    CrateRule {
+        name: "tramline-planner",
+        allowed_crates: &[
+            "tramline-catalog",
+            "tramline-engine",
+            "tramline-views",
+            "tramline-formats",
+            "tramline-syntax",
+            "tramline-sop",
+            "tramline-workflow",
+            "tramline-expr",
+        ],
+        forbidden_crates: VENDORS,
+        // It may not touch a store, except to pass it on.
+        forbidden_text: &[
+            "std::fs",
+            "std::net",
+            "process::Command",
+            ".store()",
+            "StoreUsage",
+            "JournalChunk",
+            "RunIndexRow",
+            ".append(",
+        ],
     },
     CrateRule {
         name: "tramline-store",
@@ -210,6 +264,8 @@ const RULES: &[CrateRule] = &[
     CrateRule {
         name: "tramline-mcp-server",
         allowed_crates: &[
+            "tramline-planner",
+            "tramline-catalog",
             "tramline-engine",
             "tramline-views",
             "tramline-formats",
@@ -224,6 +280,8 @@ const RULES: &[CrateRule] = &[
     CrateRule {
         name: "tramline",
         allowed_crates: &[
+            "tramline-planner",
+            "tramline-catalog",
             "tramline-mcp-client",
             "tramline-mcp-server",
             "tramline-store",
@@ -273,7 +331,7 @@ const RULES: &[CrateRule] = &[
     CrateRule {
         name: "tramline-embed",
         allowed_crates: &[
-            "tramline-engine",
+            "tramline-catalog",
             "tramline-views",
             "tramline-formats",
             "tramline-syntax",
@@ -310,6 +368,7 @@ const RULES: &[CrateRule] = &[
     CrateRule {
         name: "tramline-web",
         allowed_crates: &[
+            "tramline-catalog",
             "tramline-engine",
             "tramline-views",
             "tramline-formats",
@@ -344,6 +403,8 @@ const RULES: &[CrateRule] = &[
     CrateRule {
         name: "tramline-bench",
         allowed_crates: &[
+            "tramline-planner",
+            "tramline-catalog",
             "tramline-views",
             "tramline-formats",
             "tramline-syntax",
@@ -365,6 +426,8 @@ const RULES: &[CrateRule] = &[
 const TEST_CRATE: &str = "tramline-test-server";
 /// The crates with which tests of the crates below them read and draw their documents.
 const TEST_READERS: [&str; 3] = ["tramline-formats", "tramline-syntax", "tramline-views"];
+/// Crates that only the tests of another crate may use: the tests of the language models run the planner loop.
+const TEST_DEPENDENCIES: &[(&str, &str)] = &[("tramline-model", "tramline-planner")];
 /// The feature that provides fakes and contract suites.
 const TEST_FEATURE: &str = "testing";
 
@@ -403,7 +466,10 @@ fn check_dependencies(rule: &CrateRule, manifest: &Table, place: &str, found: &m
             let name = what.get("package").and_then(Value::as_str).unwrap_or(key);
             let ours = name == "tramline" || name.starts_with("tramline-");
             let for_tests = in_tests
-                && (name == TEST_CRATE || name == rule.name || TEST_READERS.contains(&name));
+                && (name == TEST_CRATE
+                    || name == rule.name
+                    || TEST_READERS.contains(&name)
+                    || TEST_DEPENDENCIES.contains(&(rule.name, name)));
             if ours && !for_tests && !rule.allowed_crates.contains(&name) {
                 found.problem(
                     place,

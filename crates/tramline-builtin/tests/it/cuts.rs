@@ -3,7 +3,7 @@
 use crate::call;
 use std::path::Path;
 use tramline_builtin::{Builtin, BuiltinAccess, ProtectedPath, Protection, SERVER};
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_expr::Value;
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::text::RedactText;

@@ -3,7 +3,7 @@
 use crate::{builtin, call};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
-use tramline_engine::seams::{Model, ModelAnswer, Prompt, Role};
+use tramline_engine::ports::{Model, ModelAnswer, Prompt, Role};
 use tramline_workflow::failure::{Failure, FailureKind};
 
 /// Returns a fixed answer, and records the prompts.

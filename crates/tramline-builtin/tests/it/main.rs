@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
-use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_engine::ports::{ToolCallRequest, Tools};
 use tramline_expr::Value;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::ToolName;

@@ -2,7 +2,7 @@
 
 use crate::builtin;
 use tramline_builtin::{Builtin, SERVER};
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_expr::Value;
 use tramline_views::pause_view::FileChange;
 use tramline_workflow::ids::ToolName;

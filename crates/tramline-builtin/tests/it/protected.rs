@@ -4,7 +4,7 @@ use crate::call;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tramline_builtin::{Builtin, BuiltinAccess, ProtectedPath, Protection, SERVER};
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_expr::Value;
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::ids::ToolName;

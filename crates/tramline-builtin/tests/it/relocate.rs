@@ -1,7 +1,7 @@
 //! Copying, moving and deleting: the result, and what is rejected.
 
 use crate::{builtin, call};
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::ids::ToolName;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
-use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_engine::ports::{ToolCallRequest, Tools};
 use tramline_expr::Value;
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::ids::ToolName;

@@ -4,7 +4,7 @@ use crate::{builtin, call};
 use nix::sys::stat::Mode;
 use std::time::Duration;
 use tramline_builtin::SERVER;
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_expr::Value;
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::ids::ToolName;

@@ -5,7 +5,7 @@
 //! notes of its own class. A repeated rejection is counted in one note.
 
 use super::AuditNote;
-use crate::seams::{Store, StoreFault};
+use crate::ports::{Store, StoreFault};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -8,7 +8,7 @@
 use super::Driver;
 use crate::engine::{Engine, ended_fault};
 use crate::fault::Fault;
-use crate::seams::Claim;
+use crate::ports::Claim;
 use std::collections::BTreeSet;
 use tramline_workflow::ids::StepNo;
 use tramline_workflow::journal::{Entry, Event, Pause};

@@ -3,7 +3,7 @@
 use super::Driver;
 use crate::fault::Fault;
 use crate::policy::{PolicyVerdict, ToolPattern};
-use crate::seams::Tools;
+use crate::ports::Tools;
 use tramline_expr::Str;
 use tramline_workflow::authority::ApprovalSource;
 use tramline_workflow::failure::{Failure, FailureKind};

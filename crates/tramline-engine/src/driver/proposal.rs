@@ -5,7 +5,7 @@ use super::policy_gate::PolicyGate;
 use super::{Completion, Driver};
 use crate::engine::Engine;
 use crate::fault::Fault;
-use crate::seams::ToolHints;
+use crate::ports::ToolHints;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_workflow::failure::Failure;

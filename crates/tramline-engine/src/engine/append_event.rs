@@ -9,7 +9,7 @@ use crate::audit::AuditDecision;
 use crate::clock;
 use crate::fault::Fault;
 use crate::journal_writer::{index_row, outcome_status};
-use crate::seams::{Append, AppendError, ClaimChange, RunIndexRow};
+use crate::ports::{Append, AppendError, ClaimChange, RunIndexRow};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -8,7 +8,7 @@ use super::{Engine, EngineInner, LoadedRun, Respondent, RunStart};
 use crate::driver::DriveOutcome;
 use crate::engine::RunHandle;
 use crate::fault::Fault;
-use crate::seams::{Callable, RunStatus};
+use crate::ports::{Callable, RunStatus};
 use std::sync::Arc;
 use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;

@@ -1,7 +1,7 @@
 //! Limits on the number of descendants of a run, and on how many child runs are driven at once.
 //!
 //! Every descendant of a run carries the creation millisecond of the root run: see
-//! [`Store::born`](crate::seams::Store::born). So every process can count them in the store, also
+//! [`Store::born`](crate::ports::Store::born). So every process can count them in the store, also
 //! after a restart; the count in memory is only a cache.
 
 use super::Engine;

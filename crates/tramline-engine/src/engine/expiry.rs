@@ -9,7 +9,7 @@ use super::{Engine, EngineInner, LoadedRun, awaited_children};
 use crate::clock;
 use crate::fault::Fault;
 use crate::journal_writer::run_status;
-use crate::seams::{RunFilter, RunRow, RunStatus};
+use crate::ports::{RunFilter, RunRow, RunStatus};
 use futures_util::{StreamExt, stream};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -9,7 +9,7 @@ use super::{Engine, RunOwner};
 use crate::clock;
 use crate::fault::Fault;
 use crate::journal_writer;
-use crate::seams::{Append, AppendError, ClaimChange, JournalChunk, RunIndexRow, RunStatus};
+use crate::ports::{Append, AppendError, ClaimChange, JournalChunk, RunIndexRow, RunStatus};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tramline_expr::Value;

@@ -2,7 +2,7 @@
 
 use super::{Approvals, DESCENDANTS_MAX, Quota, RUNS_DRIVEN_MAX};
 use crate::policy::ToolPolicy;
-use crate::seams::{Observer, Store, StoreFault};
+use crate::ports::{Observer, Store, StoreFault};
 use crate::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::{ActiveRun, Engine};
 use crate::fault::Fault;
-use crate::seams::StoreUsage;
+use crate::ports::StoreUsage;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 
 use super::Engine;
 use crate::fault::Fault;
-use crate::seams::{RunFilter, RunStatus};
+use crate::ports::{RunFilter, RunStatus};
 use std::time::Duration;
 
 /// Shortest interval between two checks of the store: answers come from people, so this is soon

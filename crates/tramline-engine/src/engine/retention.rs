@@ -6,7 +6,7 @@
 use super::Engine;
 use crate::clock;
 use crate::fault::Fault;
-use crate::seams::{RunFilter, RunRow};
+use crate::ports::{RunFilter, RunRow};
 use std::collections::{HashMap, HashSet};
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::FirstEvent;

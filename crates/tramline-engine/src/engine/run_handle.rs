@@ -9,7 +9,7 @@ use crate::clock;
 use crate::driver::{DriveOutcome, Driver};
 use crate::fault::Fault;
 use crate::journal_writer::JournalWriter;
-use crate::seams::{Claim, RunStatus};
+use crate::ports::{Claim, RunStatus};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -5,7 +5,7 @@
 
 use super::Engine;
 use crate::fault::Fault;
-use crate::seams::{RunFilter, RunPage, RunRow, RunStatus};
+use crate::ports::{RunFilter, RunPage, RunRow, RunStatus};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tramline_workflow::ids::RunId;

@@ -8,7 +8,7 @@ use super::{Engine, EngineInner};
 use crate::clock;
 use crate::fault::Fault;
 use crate::journal_writer::outcome_status;
-use crate::seams::{Append, AppendError, ClaimChange, RunIndexRow, RunStatus};
+use crate::ports::{Append, AppendError, ClaimChange, RunIndexRow, RunStatus};
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
 use tramline_sop::{SopDecision, SopSession};
@@ -245,7 +245,7 @@ impl EngineInner {
         }
         let at_ms = clock::now_ms();
         let too_large = |error: journal::EventTooLarge| {
-            AppendError::Store(crate::seams::StoreFault {
+            AppendError::Store(crate::ports::StoreFault {
                 message: error.to_string(),
             })
         };
@@ -271,7 +271,7 @@ impl EngineInner {
         }
         for entry in &entries {
             walk.apply(entry).map_err(|illegal| {
-                AppendError::Store(crate::seams::StoreFault {
+                AppendError::Store(crate::ports::StoreFault {
                     message: illegal.to_string(),
                 })
             })?;

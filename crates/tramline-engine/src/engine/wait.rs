@@ -2,7 +2,7 @@
 
 use super::{DriveOutcome, Engine, RunHandle};
 use crate::fault::Fault;
-use crate::seams::RunStatus;
+use crate::ports::RunStatus;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_workflow::ids::RunId;

@@ -1,7 +1,7 @@
 //! The errors of settings, each with the next step.
 
 use super::strength::{SECRET_BYTES_MIN, STRONG_BYTES_MIN};
-use crate::seams::{CipherFault, StoreFault};
+use crate::ports::{CipherFault, StoreFault};
 
 /// Why settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use super::{
     NotRedacted, Setter, Settings, SettingsFault, VARIABLE_PREFIX, is_strong, not_redacted,
     variable_suffix,
 };
-use crate::seams::Workflows;
+use crate::ports::Workflows;
 use tramline_expr::Str;
 use tramline_workflow::setting_references::keys_by_node;
 

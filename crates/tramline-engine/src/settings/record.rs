@@ -2,7 +2,7 @@
 
 use super::SettingsFault;
 use crate::clock;
-use crate::seams::Cipher;
+use crate::ports::Cipher;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};

@@ -1,7 +1,7 @@
 //! Wraps tools so that the output, failure and progress of every call are redacted.
 
 use super::Settings;
-use crate::seams::{
+use crate::ports::{
     Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
 };
 use async_trait::async_trait;

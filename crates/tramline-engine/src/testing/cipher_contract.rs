@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a contract that is broken fails loudly")]
 
-use crate::seams::Cipher;
+use crate::ports::Cipher;
 
 /// Checks one sealer, and another one with a different key.
 pub fn cipher_contract(sealer: &dyn Cipher, other: &dyn Cipher) {

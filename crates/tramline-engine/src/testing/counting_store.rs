@@ -1,6 +1,6 @@
 //! A store that counts its writes, by whether they wait for the disk, and its readings of journals.
 
-use crate::seams::{
+use crate::ports::{
     Append, AppendError, Claim, JournalChunk, RunFilter, RunPage, RunRow, Store, StoreFault,
     StoreUsage,
 };

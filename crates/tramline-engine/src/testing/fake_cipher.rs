@@ -1,6 +1,6 @@
 //! A sealer for tests: it offers no protection, but passes the contract.
 
-use crate::seams::{Cipher, CipherFault};
+use crate::ports::{Cipher, CipherFault};
 
 /// Encrypts with a key of one byte.
 pub struct FakeCipher(pub u8);

@@ -1,6 +1,6 @@
 //! A model that returns scripted answers in order.
 
-use crate::seams::{Model, ModelAnswer, Prompt};
+use crate::ports::{Model, ModelAnswer, Prompt};
 use async_trait::async_trait;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

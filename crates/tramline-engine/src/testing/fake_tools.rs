@@ -1,6 +1,6 @@
 //! Tools that are closures, for engine tests that need no server.
 
-use crate::seams::{Exchange, ServerSource, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
+use crate::ports::{Exchange, ServerSource, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //! A [`MemoryStore`] is one process. Its clones are handles of that same process;
 //! [`MemoryStore::process`] starts another one on the same data.
 
-use crate::seams::{
+use crate::ports::{
     Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunPage, RunRow, Store,
     StoreFault, StoreUsage,
 };

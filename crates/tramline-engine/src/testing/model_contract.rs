@@ -1,6 +1,6 @@
 //! The contract of every `Model`. A violation panics.
 
-use crate::seams::{Message, Model, Prompt, Role};
+use crate::ports::{Message, Model, Prompt, Role};
 use std::sync::Arc;
 use tramline_expr::Value;
 

@@ -11,7 +11,7 @@ mod journals;
 mod listing;
 mod stored_documents;
 
-use crate::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
+use crate::ports::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;

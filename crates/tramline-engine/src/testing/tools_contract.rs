@@ -3,7 +3,7 @@
 //! The implementation under test offers, on one server, `echo` (read-only; returns its arguments),
 //! `fail` (fails with `message`) and `sleep` (takes `ms`). A violation panics.
 
-use crate::seams::{ToolCallRequest, Tools};
+use crate::ports::{ToolCallRequest, Tools};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;

@@ -5,7 +5,7 @@ use crate::support::{ended, engine, load, tools};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tramline_engine::seams::RunStatus;
+use tramline_engine::ports::RunStatus;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, Fault, PauseAnswer, RunStart};
 use tramline_expr::Str;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
-use tramline_engine::seams::{
+use tramline_engine::ports::{
     Append, AppendError, Claim, JournalChunk, RunFilter, RunPage, RunRow, RunStatus, Store,
     StoreFault, ToolHints, Tools,
 };

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tramline_engine::audit::AuditNote;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, Fault, ForkRequest, JournalPoint, PauseAnswer, RunStart,

@@ -3,7 +3,7 @@
 use crate::support::{Tasks, engine, engine_among, graphs, load, tools};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::seams::{RunStatus, ToolHints};
+use tramline_engine::ports::{RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, Fault, RunStart};
 use tramline_expr::{Str, Value};

@@ -4,7 +4,7 @@ use crate::support::{done, ended, engine, graphs, load};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, RunStart};
 use tramline_expr::{Str, Value};

@@ -3,7 +3,7 @@
 use crate::support::{Tasks, engine, graphs, load, name, tools};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::seams::{RunStatus, ToolHints};
+use tramline_engine::ports::{RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, Fault, RunStart};
 use tramline_expr::{Str, Value};

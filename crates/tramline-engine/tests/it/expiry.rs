@@ -4,7 +4,7 @@ use crate::support::{engine, engine_among, graphs, tools};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::seams::{
+use tramline_engine::ports::{
     Append, ClaimChange, RunFilter, RunIndexRow, RunRow, RunStatus, Store,
 };
 use tramline_engine::testing::MemoryStore;

@@ -4,7 +4,7 @@ use crate::crashes::try_every_crash_among;
 use crate::support::{engine, engine_among, graphs, load, result, tools};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_engine::seams::{RunStatus, ToolHints};
+use tramline_engine::ports::{RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, RunStart};
 use tramline_expr::Value;

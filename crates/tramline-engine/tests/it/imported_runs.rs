@@ -3,7 +3,7 @@
 
 use crate::support::graphs;
 use std::sync::Arc;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, ForkRequest, JournalPoint, RunOwner, RunStart,

@@ -2,7 +2,7 @@
 
 use crate::support::{dag, done, engine, engine_among, graphs, load};
 use std::sync::Arc;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, PauseAnswer, RunStart};
 use tramline_expr::{Str, Value};

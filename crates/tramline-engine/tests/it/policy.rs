@@ -3,7 +3,7 @@
 use crate::support::{graphs, tools};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_engine::seams::{
+use tramline_engine::ports::{
     Callable, Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools,
 };
 use tramline_engine::testing::{FakeTools, MemoryStore};

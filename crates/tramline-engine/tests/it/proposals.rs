@@ -3,7 +3,7 @@
 
 use crate::support::graphs;
 use std::sync::Arc;
-use tramline_engine::seams::{Store, ToolHints};
+use tramline_engine::ports::{Store, ToolHints};
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, Fault, ForkRequest, JournalPoint, PauseAnswer,

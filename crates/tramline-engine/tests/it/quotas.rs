@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_engine::seams::{ToolCallRequest, ToolHints, Tools};
+use tramline_engine::ports::{ToolCallRequest, ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore, tools_contract};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, Fault, Quota, RateLimit, RunStart, Throttle, ToolPattern,

@@ -2,7 +2,7 @@
 
 use crate::support::{engine, engine_among, graphs, tools};
 use std::sync::Arc;
-use tramline_engine::seams::{Claim, RunFilter};
+use tramline_engine::ports::{Claim, RunFilter};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{DriveOutcome, Engine, Retention, RunStart};
 use tramline_expr::{Str, Value};

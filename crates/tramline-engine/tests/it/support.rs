@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tramline_engine::seams::{Callable, ToolHints};
+use tramline_engine::ports::{Callable, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, LoadedRun, WorkflowMap};
 use tramline_expr::Value;

@@ -3,7 +3,7 @@
 use crate::support::{Bench, SOON, assert_failure, call, json, options};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_expr::Value;
 use tramline_mcp_client::ClientOptions;
 use tramline_workflow::failure::FailureKind;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_expr::Value;
 use tramline_mcp_client::Servers;
 use tramline_mcp_client::config::read;

@@ -3,7 +3,7 @@
 use crate::support::{self, Bench, assert_failure, call, json, options, until};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{ClientOptions, Era, ServerState, Servers};
 use tramline_workflow::failure::FailureKind;

@@ -4,7 +4,7 @@ use crate::support::{Bench, assert_failure, config, json, mark, marked, options,
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{ServerState, Servers};
 use tramline_workflow::failure::FailureKind;

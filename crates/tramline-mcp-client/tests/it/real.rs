@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
-use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_engine::ports::{ToolCallRequest, Tools};
 use tramline_expr::Value;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{Era, ServerState, Servers};

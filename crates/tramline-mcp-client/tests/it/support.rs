@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
-use tramline_engine::seams::{ToolCallRequest, Tools};
+use tramline_engine::ports::{ToolCallRequest, Tools};
 use tramline_expr::Value;
 use tramline_mcp_client::config::{ServerConfig, read};
 use tramline_mcp_client::{ClientOptions, ServerState, Servers};

@@ -12,7 +12,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::{DriveOutcome, Fault, RunStart};
 use tramline_expr::Value;
 use tramline_workflow::graph::Graph;

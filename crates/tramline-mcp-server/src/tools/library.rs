@@ -9,7 +9,7 @@ use crate::tool::{
     CallContext, CallRules, PLAIN_RULES, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation,
 };
 use rmcp::model::CallToolResult;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_expr::{Map, Str, Value};
 use tramline_workflow::schema::SchemaErrors;
 

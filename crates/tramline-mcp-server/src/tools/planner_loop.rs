@@ -9,10 +9,10 @@ use crate::run_wait::AwaitedRun;
 use crate::tool::{CallContext, PLAIN_RULES, RUNS_TOOLS, ToolDef};
 use rmcp::model::{CallToolResponse, CallToolResult};
 use tramline_engine::Fault;
-use tramline_engine::loop_runner::{
+use tramline_expr::{Map, Value};
+use tramline_planner::loop_runner::{
     CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus,
 };
-use tramline_expr::{Map, Value};
 use tramline_workflow::ids::{InvalidId, RunId};
 
 /// The tools of this toolset.

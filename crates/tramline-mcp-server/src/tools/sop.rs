@@ -2,7 +2,7 @@
 
 use crate::tool::{CallRules, PLAIN_RULES, RUNS_TOOLS, ToolDef, without_elicitation};
 use rmcp::model::Tool;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 
 mod annotation_warnings;
 mod call;

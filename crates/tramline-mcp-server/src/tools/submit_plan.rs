@@ -5,8 +5,8 @@ use super::planner_loop::LoopContext;
 use crate::tool::{CallContext, RUNS_TOOLS, ToolDef};
 use rmcp::model::CallToolResponse;
 use tramline_engine::Fault;
-use tramline_engine::loop_runner::PendingPlan;
 use tramline_expr::Value;
+use tramline_planner::loop_runner::PendingPlan;
 
 /// Instructions for servers that accept intents in words.
 pub(super) const INSTRUCTIONS: &str = "An intent in words (execute_dag, replan, run_loop) runs only if a model plans it or it \

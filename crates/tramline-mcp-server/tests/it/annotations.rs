@@ -6,7 +6,7 @@ use rmcp::model::ToolAnnotations;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tramline_engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, Tools};
+use tramline_engine::ports::{Exchange, ServerTools, Tool, ToolCallRequest, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};

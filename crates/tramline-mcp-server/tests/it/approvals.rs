@@ -10,10 +10,10 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use serde_json::json;
 use std::sync::Arc;
-use tramline_engine::Services;
-use tramline_engine::seams::RunFilter;
+use tramline_engine::ports::RunFilter;
 use tramline_engine::testing::MemoryStore;
 use tramline_mcp_server::Toolset;
+use tramline_planner::Services;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::Checkpoint;
 use tramline_workflow::journal::{Event, Outcome};

@@ -4,11 +4,11 @@ use super::support::{Era, connect, connect_with, filled, forms, over, request, s
 use rmcp::model::{CallToolResponse, ErrorCode};
 use rmcp::service::ServiceError;
 use serde_json::{Value as Json, json};
-use tramline_engine::Services;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::MemoryStore;
 use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
+use tramline_planner::Services;
 use tramline_workflow::failure::{Failure, FailureKind};
 
 async fn notes(services: &Services) -> Vec<Json> {

@@ -8,10 +8,12 @@ use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitResult, Elicita
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{EngineOptions, Respondent, Services, ToolPattern, ToolPolicy};
+use tramline_engine::{EngineOptions, Respondent, ToolPattern, ToolPolicy};
+use tramline_expr::Value;
 use tramline_mcp_server::{HttpOptions, NamedToken, Server, Toolset};
+use tramline_planner::Services;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::Checkpoint;
 use tramline_workflow::journal::{Answer, Event};

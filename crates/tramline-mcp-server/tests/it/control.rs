@@ -5,10 +5,12 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::EngineOptions;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{EngineOptions, Services};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_planner::Services;
 use tramline_workflow::failure::{Failure, FailureKind};
 
 mod concurrent_commands;

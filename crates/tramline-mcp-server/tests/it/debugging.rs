@@ -3,10 +3,12 @@
 use super::support::{Client, ERAS, connect, graph, over, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::seams::Callable;
+use tramline_engine::ports::Callable;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{EngineOptions, ReplayStore, Services, WorkflowMap};
+use tramline_engine::{EngineOptions, ReplayStore, WorkflowMap};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_planner::Services;
 
 const NODES: &str = "
       - { id: entry, type: entry, next: look }

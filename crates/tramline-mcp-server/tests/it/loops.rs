@@ -4,10 +4,12 @@ use super::support::{ERAS, connect, connect_with, filled, forms, structured};
 use rmcp::model::{ElicitResult, ElicitationAction};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::EngineOptions;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
-use tramline_engine::{EngineOptions, Services};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
+use tramline_planner::Services;
 
 const SAFE: ToolHints = ToolHints {
     read_only: Some(true),

@@ -2,7 +2,7 @@
 //! `INSTA_UPDATE=always cargo test -p tramline-mcp-server reply_shapes` and review the difference.
 
 use super::sop::{DESK, WEEK, serving as serving_sops};
-use super::support::{Client, Era, calling, connect, engine, over, pure, tools};
+use super::support::{Client, Era, calling, connect, over, pure, services, tools};
 use serde_json::{Value as Json, json};
 use tramline_engine::testing::MemoryStore;
 use tramline_mcp_server::{Server, Toolset};
@@ -11,7 +11,7 @@ use tramline_mcp_server::{Server, Toolset};
 fn server() -> Server {
     let graphs = vec![pure("same"), calling("work_once", "work", "")];
     over(
-        engine(MemoryStore::default(), tools()),
+        services(MemoryStore::default(), tools()),
         &Toolset::ALL,
         graphs,
     )

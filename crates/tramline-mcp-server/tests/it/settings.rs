@@ -3,10 +3,11 @@
 use super::support::{ERAS, calling, connect, graph, over, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::seams::{Callable, Store};
+use tramline_engine::ports::{Callable, Store};
 use tramline_engine::testing::{FakeCipher, MemoryStore};
-use tramline_engine::{EngineOptions, Services, Settings, WorkflowMap};
+use tramline_engine::{EngineOptions, Settings, WorkflowMap};
 use tramline_mcp_server::{Server, Toolset};
+use tramline_planner::Services;
 
 const SECRET: &str = "sk-live-0123456789abcdefXYZ";
 

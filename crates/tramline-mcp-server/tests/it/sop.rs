@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tramline_engine::SopStart;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_expr::Value;
 use tramline_formats::sop_markdown;
@@ -200,7 +200,7 @@ async fn a_move_in_a_large_procedure_is_quick() {
             node: Some(node.into()),
             ..MoveRequest::default()
         };
-        let decide = |walk: &SopSession| sop_session::move_to(walk, &ask);
+        let decide = |walk: &SopSession| tramline_sop::move_to(walk, &ask);
         let moved = services
             .engine
             .update_sop_session(&id, decide, |walk, turn| {

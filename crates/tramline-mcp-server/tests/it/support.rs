@@ -23,11 +23,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tramline_engine::seams::{Store, ToolHints, Tools};
+use tramline_engine::EngineOptions;
+use tramline_engine::ports::{Store, ToolHints, Tools};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{EngineOptions, Services};
+use tramline_expr::Value;
 use tramline_formats::yaml_graph;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
+use tramline_planner::Services;
 use tramline_workflow::graph::Graph;
 
 /// More than any test should take on a busy machine.

@@ -10,11 +10,11 @@ use rmcp::model::{
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use tramline_engine::Services;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_planner::Services;
 
 /// A tool that waits to be released.
 fn slow(store: &MemoryStore, gate: &Arc<Semaphore>) -> Services {

@@ -10,10 +10,12 @@ use rmcp::model::{
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{EngineOptions, Respondent, Services, ToolPattern, ToolPolicy};
+use tramline_engine::{EngineOptions, Respondent, ToolPattern, ToolPolicy};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
+use tramline_planner::Services;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::Checkpoint;
 use tramline_workflow::journal::Answer;

@@ -2,7 +2,7 @@
 
 use crate::prompt;
 use std::sync::Arc;
-use tramline_engine::seams::Model;
+use tramline_engine::ports::Model;
 use tramline_engine::testing::ScriptedModel;
 use tramline_model::{Recorder, Redact, Replayer};
 use tramline_workflow::failure::{Failure, FailureKind};

@@ -4,7 +4,7 @@ use crate::server::{Reply, Server};
 use crate::{model, prompt};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::seams::Model;
+use tramline_engine::ports::Model;
 use tramline_engine::testing::model_contract;
 use tramline_expr::Value;
 use tramline_model::Dialect;

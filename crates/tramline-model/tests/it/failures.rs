@@ -4,7 +4,7 @@ use crate::server::{Reply, Server};
 use crate::{endpoint, prompt};
 use serde_json::json;
 use std::time::{Duration, Instant};
-use tramline_engine::seams::{Model, ModelAnswer};
+use tramline_engine::ports::{Model, ModelAnswer};
 use tramline_model::{Dialect, Endpoint, HttpModel};
 use tramline_workflow::failure::{Failure, FailureKind};
 

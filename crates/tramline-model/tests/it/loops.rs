@@ -4,12 +4,12 @@ use crate::server::{Reply, Server};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_engine::loop_runner::{LoopRequest, LoopRunner, LoopStatus, PlannerKind};
-use tramline_engine::seams::{Model, ToolHints};
+use tramline_engine::ports::{Model, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{ServiceOptions, Services};
 use tramline_expr::Value;
 use tramline_model::{Dialect, Endpoint, HttpModel, Recorder, Redact, Replayer};
+use tramline_planner::loop_runner::{LoopRequest, LoopRunner, LoopStatus, PlannerKind};
+use tramline_planner::{ServiceOptions, Services};
 
 /// An answer in parts, as endpoints stream it.
 fn said(text: &str) -> Reply {

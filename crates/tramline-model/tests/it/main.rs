@@ -8,7 +8,7 @@ mod loops;
 mod server;
 
 use std::time::Duration;
-use tramline_engine::seams::{Message, Prompt, Role};
+use tramline_engine::ports::{Message, Prompt, Role};
 use tramline_expr::Value;
 use tramline_model::{ApiKey, Dialect, Endpoint, HttpModel};
 

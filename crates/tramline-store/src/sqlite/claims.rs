@@ -3,7 +3,7 @@
 use super::error::DbError;
 use super::process_lock::{ProcessLocks, display_name};
 use rusqlite::{Connection, OptionalExtension};
-use tramline_engine::seams::Claim;
+use tramline_engine::ports::Claim;
 use tramline_workflow::ids::RunId;
 
 /// Claims a run for `owner`, unless another live owner has it.

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{self, JoinHandle};
-use tramline_engine::seams::StoreFault;
+use tramline_engine::ports::StoreFault;
 
 /// The maximum number of concurrent reads. Reads are short, and cores are few.
 const READERS_MAX: usize = 4;

@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
-use tramline_engine::seams::StoreFault;
+use tramline_engine::ports::StoreFault;
 
 const DATABASE: &str = "tramline.db";
 

@@ -3,7 +3,7 @@
 use super::database::Database;
 use rusqlite::ErrorCode;
 use std::io;
-use tramline_engine::seams::StoreFault;
+use tramline_engine::ports::StoreFault;
 
 /// Why work on the database failed, before it becomes a fault with a message.
 #[derive(Debug)]

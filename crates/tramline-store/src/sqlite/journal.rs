@@ -8,7 +8,7 @@
 use super::error::{DbError, plain_fault};
 use super::stored_documents;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
-use tramline_engine::seams::{Append, JournalChunk, StoreFault};
+use tramline_engine::ports::{Append, JournalChunk, StoreFault};
 use tramline_workflow::ids::{RunId, Seq};
 
 /// The highest event number in a journal. Far beyond any run, and low enough that no arithmetic

@@ -5,7 +5,7 @@ use super::process_lock::ProcessLocks;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use std::collections::HashMap;
-use tramline_engine::seams::{RunFilter, RunIndexRow, RunPage, RunRow, RunStatus, StoreUsage};
+use tramline_engine::ports::{RunFilter, RunIndexRow, RunPage, RunRow, RunStatus, StoreUsage};
 use tramline_workflow::ids::RunId;
 
 /// The default number of rows in a page.

@@ -4,7 +4,7 @@ use super::error::DbError;
 use super::writer::Durability;
 use super::{Sqlite, journal};
 use rusqlite::Connection;
-use tramline_engine::seams::StoreFault;
+use tramline_engine::ports::StoreFault;
 use tramline_workflow::ids::RunId;
 
 /// Runs removed in one transaction, so that appends can run in between.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
-use tramline_engine::seams::StoreFault;
+use tramline_engine::ports::StoreFault;
 use wal_prealloc::WalPrealloc;
 
 mod contention;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
-use tramline_engine::seams::{AppendError, Store};
+use tramline_engine::ports::{AppendError, Store};
 use tramline_store::Sqlite;
 use tramline_workflow::ids::Seq;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use tempfile::tempdir;
-use tramline_engine::seams::{AppendError, Claim, RunFilter, Store};
+use tramline_engine::ports::{AppendError, Claim, RunFilter, Store};
 use tramline_store::Sqlite;
 use tramline_workflow::ids::Seq;
 

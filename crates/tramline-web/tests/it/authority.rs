@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tower::ServiceExt;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, Respondent, RunOwner, ToolPattern, ToolPolicy};
 use tramline_expr::Value;

@@ -3,7 +3,7 @@
 use super::support::*;
 use axum::http::StatusCode;
 use serde_json::json;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::FakeTools;
 use tramline_engine::{Engine, ToolPattern, ToolPolicy};
 

@@ -4,7 +4,7 @@ use super::support::*;
 use axum::http::StatusCode;
 use serde_json::json;
 use std::sync::Arc;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, RunOwner, RunStart};
 use tramline_expr::Value;

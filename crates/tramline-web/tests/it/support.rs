@@ -7,11 +7,12 @@ use http_body_util::BodyExt;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tower::ServiceExt;
-use tramline_engine::seams::{Callable, ToolHints};
+use tramline_catalog::Catalog;
+use tramline_engine::ports::{Callable, ToolHints};
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{
-    Admission, Catalog, DriveOutcome, Engine, EngineOptions, RunOwner, RunStart, Settings,
-    ToolPolicy, WorkflowMap,
+    Admission, DriveOutcome, Engine, EngineOptions, RunOwner, RunStart, Settings, ToolPolicy,
+    WorkflowMap,
 };
 use tramline_expr::Value;
 use tramline_formats::{KnownServers, ReadOptions, json_dag, yaml_graph};

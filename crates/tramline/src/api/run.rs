@@ -3,7 +3,7 @@
 use super::drive_wait::DriveWaiter;
 use super::{Answer, Error, OutcomeKind, RunEvents, RunOutcome, Trace, Tramline};
 use std::sync::{Arc, Mutex, PoisonError};
-use tramline_engine::seams::RunStatus;
+use tramline_engine::ports::RunStatus;
 use tramline_engine::{Engine, Fault, JournalPoint, LoadedRun, Respondent, RunHandle};
 use tramline_views::trace;
 use tramline_workflow::graph::Graph;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 use tramline_builtin::SERVER;
 use tramline_engine::long_work;
-use tramline_engine::seams::{self, ServerTools, ToolCallRequest, ToolHints, Tools};
+use tramline_engine::ports::{self, ServerTools, ToolCallRequest, ToolHints, Tools};
 use tramline_expr::{Str, Value};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::ToolName;
@@ -133,7 +133,7 @@ pub(crate) struct AppTools {
 }
 
 struct AppTool {
-    definition: Arc<seams::Tool>,
+    definition: Arc<ports::Tool>,
     checker: Checker,
     work: Arc<ToolFn>,
 }
@@ -152,7 +152,7 @@ impl AppTools {
             let input_schema = Value::from(tool.input_schema.clone());
             let checker = Checker::new(&input_schema)
                 .map_err(|bad| format!("the input schema of {name} is invalid: {bad}"))?;
-            let about = seams::Tool {
+            let about = ports::Tool {
                 name: name.clone(),
                 title: None,
                 description: Some(tool.description.clone()),
@@ -176,7 +176,7 @@ impl AppTools {
         })
     }
 
-    fn definitions(&self) -> impl Iterator<Item = Arc<seams::Tool>> + '_ {
+    fn definitions(&self) -> impl Iterator<Item = Arc<ports::Tool>> + '_ {
         self.tools.values().map(|own| Arc::clone(&own.definition))
     }
 
@@ -193,11 +193,11 @@ impl AppTools {
 
 #[async_trait]
 impl Tools for AppTools {
-    fn known(&self, name: &ToolName) -> Option<Arc<seams::Tool>> {
+    fn known(&self, name: &ToolName) -> Option<Arc<ports::Tool>> {
         self.tool(name).ok().map(|own| Arc::clone(&own.definition))
     }
 
-    async fn find(&self, name: &ToolName) -> Result<Arc<seams::Tool>, Failure> {
+    async fn find(&self, name: &ToolName) -> Result<Arc<ports::Tool>, Failure> {
         self.tool(name).map(|own| Arc::clone(&own.definition))
     }
 
@@ -208,15 +208,15 @@ impl Tools for AppTools {
         }]
     }
 
-    fn sources(&self) -> Vec<seams::ServerSource> {
-        vec![seams::ServerSource {
+    fn sources(&self) -> Vec<ports::ServerSource> {
+        vec![ports::ServerSource {
             server: self.server.clone(),
             fingerprint: None,
             tools: Some(Arc::new(self.definitions().collect())),
         }]
     }
 
-    fn exchange(&self, _: &ToolName, _: &str) -> Option<seams::Exchange> {
+    fn exchange(&self, _: &ToolName, _: &str) -> Option<ports::Exchange> {
         None
     }
 

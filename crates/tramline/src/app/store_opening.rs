@@ -4,7 +4,7 @@ use super::{AppError, store, with_warnings};
 use crate::config::Config;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use tramline_engine::seams::{Store, StoreFault};
+use tramline_engine::ports::{Store, StoreFault};
 use tramline_store::Sqlite;
 
 /// A store that may be opening in the background.

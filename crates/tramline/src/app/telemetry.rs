@@ -3,7 +3,7 @@
 use crate::config::Config;
 use std::sync::{Arc, OnceLock, Weak};
 use tramline_engine::Settings;
-use tramline_engine::seams::{Model, Observer};
+use tramline_engine::ports::{Model, Observer};
 use tramline_expr::Str;
 use tramline_mcp_client::Servers;
 use tramline_telemetry::{Redact, Telemetry, TelemetryContext, redact_logs_with};

@@ -5,7 +5,7 @@ use super::{AccessArgs, CliResult, CommonArgs, Exit, documents, output};
 use crate::app;
 use crate::config::default_data_dir;
 use std::path::PathBuf;
-use tramline_engine::seams::Tools;
+use tramline_engine::ports::Tools;
 
 /// Check that everything required is present and every server responds.
 #[derive(clap::Args)]

@@ -5,8 +5,8 @@ use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use clap::Subcommand;
 use serde_json::json;
 use tramline_engine::Fault;
-use tramline_engine::plan_history::{LearnedPlan, PlanHistory};
-use tramline_engine::seams::StoreFault;
+use tramline_engine::ports::StoreFault;
+use tramline_planner::plan_history::{LearnedPlan, PlanHistory};
 
 /// At most this many lessons are printed; `--json` prints all.
 const SHOWN_MAX: usize = 50;

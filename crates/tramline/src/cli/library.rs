@@ -9,8 +9,8 @@ use clap::Subcommand;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tramline_catalog::library::{LibraryError, SaveRequest, SavedWorkflow, Saver, WorkflowName};
 use tramline_engine::clock;
-use tramline_engine::library::{LibraryError, SaveRequest, SavedWorkflow, Saver, WorkflowName};
 use tramline_expr::Str;
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::workflow::WORKFLOW_SERVER;
@@ -162,7 +162,8 @@ async fn save(common: &CommonArgs, saving: SaveArgs) -> CliResult {
 fn fill_description(mut save: SaveRequest) -> Result<SaveRequest, LibraryError> {
     let tool = save.tool.as_deref();
     let name = save.name.as_str();
-    let read = tramline_engine::library::parse_workflow(&save.text, name, tool, &save.description)?;
+    let read =
+        tramline_catalog::library::parse_workflow(&save.text, name, tool, &save.description)?;
     let said = read.graph.workflow.description.clone();
     if save.description.is_empty() {
         save.description = said.unwrap_or_else(|| Str::from(name.replace('-', " ")));

@@ -4,7 +4,7 @@ use super::{
     AccessArgs, CliError, CliResult, CommonArgs, Exit, audit_record, input, output, shutdown,
 };
 use crate::app::{self, RunOrigin};
-use tramline_engine::loop_runner::{
+use tramline_planner::loop_runner::{
     CallerContext, LoopRequest, LoopResponse, LoopStatus, OnFailure,
 };
 use tramline_workflow::ids::RunId;

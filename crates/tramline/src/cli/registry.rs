@@ -8,9 +8,9 @@ use crate::protected_paths;
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
+use tramline_catalog::registry::{ToolList, UnknownName};
 use tramline_engine::Fault;
-use tramline_engine::registry::{ToolList, UnknownName};
-use tramline_engine::seams::Tool;
+use tramline_engine::ports::Tool;
 use tramline_expr::Value;
 
 mod registry_run;
@@ -157,7 +157,7 @@ async fn search(common: &CommonArgs, house: &App, words: &str, most: usize) -> C
     }
     let (list, hits) = registry.search(words, most).await.map_err(Fault::from)?;
     if common.json {
-        let told = |hit: &tramline_engine::registry::ToolHit| {
+        let told = |hit: &tramline_catalog::registry::ToolHit| {
             let mut told = tool_json(&hit.tool);
             told["confidence"] = json!(hit.confidence);
             told["reasons"] = json!(hit.reasons);

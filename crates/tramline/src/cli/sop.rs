@@ -5,7 +5,7 @@ use super::{CliError, CliResult, CommonArgs, diagnostics, output, runs};
 use crate::config::read_document;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_engine::seams::RunFilter;
+use tramline_engine::ports::RunFilter;
 use tramline_formats::SourceKind;
 use tramline_formats::sop_markdown::{self, SopDocument};
 use tramline_sop::audit as transcripts;

@@ -4,7 +4,7 @@ use crate::app::ToolSources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tramline_builtin::SERVER;
-use tramline_engine::seams::Tools as _;
+use tramline_engine::ports::Tools as _;
 use tramline_expr::Str;
 use tramline_formats::yaml_graph::{GraphDocument, ServerListing};
 use tramline_workflow::failure::{Failure, FailureKind};

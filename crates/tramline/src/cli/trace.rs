@@ -2,7 +2,7 @@
 
 use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use std::path::PathBuf;
-use tramline_engine::seams::RunFilter;
+use tramline_engine::ports::RunFilter;
 use tramline_views::trace::parse_run;
 use tramline_workflow::ids::RunId;
 

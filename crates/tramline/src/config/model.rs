@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::Settings;
-use tramline_engine::seams::Model;
+use tramline_engine::ports::Model;
 use tramline_mcp_client::config::{SETTING_PREFIX, UnsetVariable, expand};
 use tramline_model::{ApiKey, Dialect, Endpoint, HttpModel, Recorder, Redact, Replayer};
 

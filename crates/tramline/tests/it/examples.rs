@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline::builtin::{Builtin, BuiltinAccess, SERVER};
-use tramline::engine::seams::Callable;
+use tramline::engine::ports::Callable;
 use tramline::engine::testing::{FakeTools, MemoryStore};
 use tramline::engine::{
     DriveOutcome, Engine, EngineOptions, Fault, RunStart, ToolRouter, WorkflowMap,

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use tramline::engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
+use tramline::engine::ports::{Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
 use tramline::engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, Respondent, RunStart};
 use tramline::expr::Value;
 use tramline::formats::{KnownServers, ReadOptions, json_dag};

@@ -12,7 +12,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use std::hint::black_box;
 use std::sync::Arc;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, PauseAnswer, Respondent, RunStart};
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost, Value};

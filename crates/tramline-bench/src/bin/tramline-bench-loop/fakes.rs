@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
-use tramline::engine::seams::{
+use tramline::engine::ports::{
     Exchange, ListedTools, Model, ModelAnswer, Prompt, ServerSource, ServerTools, Tool,
     ToolCallRequest, ToolHints, Tools,
 };

@@ -14,8 +14,8 @@ use bare::BareDisk;
 use report::{BenchReport, FigureTarget};
 use std::sync::Arc;
 use std::time::Instant;
-use tramline::engine::loop_runner::{LoopRequest, LoopRunner};
-use tramline::engine::{ServiceOptions, Services};
+use tramline::planner::loop_runner::{LoopRequest, LoopRunner};
+use tramline::planner::{ServiceOptions, Services};
 use tramline::store::Sqlite;
 use tramline_engine::testing::CountingStore;
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
-use tramline::engine::search::{DocumentKind, SearchDocument, SearchIndex};
+use tramline::catalog::search::{DocumentKind, SearchDocument, SearchIndex};
 use tramline_expr::{Expression, HostFunctions, Limits, NoHost};
 
 #[path = "../tramline-bench-control/ours.rs"]

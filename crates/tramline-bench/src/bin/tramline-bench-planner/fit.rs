@@ -6,8 +6,8 @@
 
 use crate::measure::{PlanOutcome, chained, figures};
 use crate::sets::{PlanCase, RequestSet, past};
-use tramline_engine::planner::{PLAN_FEATURES, PlanFeatures, select_plan};
 use tramline_expr::Str;
+use tramline_planner::planner::{PLAN_FEATURES, PlanFeatures, select_plan};
 
 /// A weight per feature, and one more per feature for when there are many precedents.
 const SIZE: usize = 2 * PLAN_FEATURES;

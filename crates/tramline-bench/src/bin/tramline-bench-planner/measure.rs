@@ -3,8 +3,8 @@
 use crate::sets::{PlanCase, RequestSet, past};
 use std::collections::BTreeSet;
 use std::time::Instant;
-use tramline_engine::planner::{PrecedentIndex, TaskPlan};
 use tramline_expr::{Str, Value};
+use tramline_planner::planner::{PrecedentIndex, TaskPlan};
 
 /// A plan compared with the right one.
 #[derive(Clone, Copy, Default)]

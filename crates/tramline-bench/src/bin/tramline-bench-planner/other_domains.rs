@@ -8,8 +8,8 @@ use crate::sets::{PlanCase, RequestSet, past};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::Path;
-use tramline_engine::planner::PRECEDENTS_MAX;
 use tramline_expr::Str;
+use tramline_planner::planner::PRECEDENTS_MAX;
 
 /// Percentage points of exact match that may be lost.
 const LOST_MAX: f64 = 0.5;

@@ -6,14 +6,14 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use tramline_engine::planner::{
+use tramline_catalog::search::{DocumentKind, SearchDocument, SearchIndex, Vector, fingerprint};
+use tramline_engine::ports::{Tool, ToolHints};
+use tramline_engine::scrub::scrub_intent;
+use tramline_expr::Str;
+use tramline_planner::planner::{
     PlanFeatures, PlanInput, Precedent, PrecedentIndex, SearchResults, TaskPlan, make_plan,
     score_all,
 };
-use tramline_engine::scrub::scrub_intent;
-use tramline_engine::seams::{Tool, ToolHints};
-use tramline_engine::search::{DocumentKind, SearchDocument, SearchIndex, Vector, fingerprint};
-use tramline_expr::Str;
 use tramline_workflow::ids::ToolName;
 
 /// Requests for a single tool that are used: all of them would outweigh those for several.

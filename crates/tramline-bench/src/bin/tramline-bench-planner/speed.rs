@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::{FakeTools, MemoryStore};
-use tramline_engine::{ServiceOptions, Services};
+use tramline_planner::{ServiceOptions, Services};
 
 /// Copies of the LiveMCP tools, each on its own servers.
 const COPIES: usize = 8;

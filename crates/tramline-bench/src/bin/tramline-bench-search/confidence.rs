@@ -6,7 +6,7 @@ use crate::report::{BenchReport, FigureTarget};
 use crate::sets::QuerySet;
 use crate::vectors::Vectors;
 use anyhow::Result;
-use tramline_engine::search::{Calibration, HitFeatures};
+use tramline_catalog::search::{Calibration, HitFeatures};
 
 /// Confidence from which a hit should be right nine times in ten.
 const SURE: f64 = 0.95;

@@ -5,7 +5,7 @@ use crate::confidence::{HitOutcome, outcomes};
 use crate::sets::QuerySet;
 use crate::vectors::Vectors;
 use anyhow::{Result, ensure};
-use tramline_engine::search::{Calibration, HitFeatures};
+use tramline_catalog::search::{Calibration, HitFeatures};
 
 /// The bias and a weight per feature.
 const SIZE: usize = HitFeatures::WEIGHED + 1;

@@ -5,7 +5,7 @@ use crate::report::{BenchReport, FigureTarget};
 use crate::sets::QuerySet;
 use crate::vectors::Vectors;
 use anyhow::Result;
-use tramline_engine::search::SearchHit;
+use tramline_catalog::search::SearchHit;
 
 /// Targets for the first five hits, in percent: set, past queries, lexical and semantic search.
 const AIMS: &[(&str, usize, f64, f64)] = &[

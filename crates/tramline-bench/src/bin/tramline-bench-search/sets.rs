@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tramline_engine::search::{DocumentKind, SearchDocument, SearchIndex, Vector, fingerprint};
+use tramline_catalog::search::{DocumentKind, SearchDocument, SearchIndex, Vector, fingerprint};
 
 /// Queries asked of a set.
 const ASKED_MAX: usize = 2_000;

@@ -5,7 +5,7 @@ use crate::sets::QuerySet;
 use crate::vectors::Vectors;
 use anyhow::Result;
 use std::time::Instant;
-use tramline_engine::search::{SearchDocument, SearchIndex, Vector};
+use tramline_catalog::search::{SearchDocument, SearchIndex, Vector};
 
 /// Number of timed queries.
 const QUERIES: usize = 300;

@@ -18,10 +18,12 @@ use std::time::{Duration, Instant};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
-use tramline_engine::seams::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
-use tramline_engine::{ServiceOptions, Services, SopStart, ToolRouter};
+use tramline_engine::ports::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
+use tramline_engine::{SopStart, ToolRouter};
+use tramline_expr::Value;
 use tramline_formats::sop_markdown;
 use tramline_mcp_server::{Server, ServerDescription, Toolset};
+use tramline_planner::{ServiceOptions, Services};
 use tramline_store::Sqlite;
 use tramline_workflow::ids::RunId;
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
-use tramline_engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, Tools};
+use tramline_engine::ports::{Exchange, ServerTools, Tool, ToolCallRequest, Tools};
 use tramline_expr::Value;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::ToolName;

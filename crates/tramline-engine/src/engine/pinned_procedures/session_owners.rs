@@ -8,7 +8,7 @@
 use super::super::{Engine, SopStart};
 use super::PinnedProcedures;
 use crate::fault::Fault;
-use crate::seams::AppendError;
+use crate::ports::AppendError;
 use std::sync::Arc;
 use tramline_expr::Str;
 use tramline_workflow::ids::RunId;

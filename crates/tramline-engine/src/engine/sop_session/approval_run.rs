@@ -9,7 +9,7 @@ use super::super::{Engine, LoadedRun, RunStart};
 use crate::clock;
 use crate::fault::Fault;
 use crate::policy::PolicyVerdict;
-use crate::seams::{AppendError, RunStatus};
+use crate::ports::{AppendError, RunStatus};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_expr::{Map, Str, Value};

@@ -3,7 +3,7 @@
 use super::super::Engine;
 use crate::fault::Fault;
 use crate::journal_writer::outcome_status;
-use crate::seams::AppendError;
+use crate::ports::AppendError;
 use tramline_sop::SopSession;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::{EXPIRY, Event, Outcome};

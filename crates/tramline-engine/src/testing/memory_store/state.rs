@@ -1,7 +1,7 @@
 //! The state that the simulated processes share.
 
 use super::{Journal, State, StoredDocumentRow};
-use crate::seams::{Append, JournalChunk, RunRow};
+use crate::ports::{Append, JournalChunk, RunRow};
 use tramline_workflow::ids::Seq;
 
 impl State {

@@ -1,7 +1,7 @@
 //! Claims between processes, and notifications of changes.
 
 use super::{StoreRig, chunk, run};
-use crate::seams::{Append, AppendError, Claim, ClaimChange, RunStatus, Store};
+use crate::ports::{Append, AppendError, Claim, ClaimChange, RunStatus, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;

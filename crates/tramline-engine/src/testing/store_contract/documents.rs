@@ -1,7 +1,7 @@
 //! Documents with concurrent writers: no one overwrites what it has not seen.
 
 use super::StoreRig;
-use crate::seams::Store;
+use crate::ports::Store;
 use futures_util::future::join_all;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Journals: appended events are there, in order, once; and the documents next to them.
 
 use super::{StoreRig, chunk, run};
-use crate::seams::{AppendError, JournalChunk};
+use crate::ports::{AppendError, JournalChunk};
 use std::sync::Arc;
 use tramline_workflow::ids::Seq;
 

@@ -1,7 +1,7 @@
 //! The list of runs: newest first, filtered, paged, and always as in the last append.
 
 use super::{StoreRig, chunk, head, run};
-use crate::seams::{Append, RunFilter, RunRow, RunStatus, Store, StoreUsage};
+use crate::ports::{Append, RunFilter, RunRow, RunStatus, Store, StoreUsage};
 use std::sync::Arc;
 use tramline_workflow::ids::RunId;
 

@@ -1,7 +1,7 @@
 //! Documents that journals refer to: each is stored once, as long as a journal needs it.
 
 use super::{StoreRig, chunk, head, run};
-use crate::seams::{Append, ClaimChange, RunStatus, Store};
+use crate::ports::{Append, ClaimChange, RunStatus, Store};
 use futures_util::future::join;
 use std::sync::Arc;
 use tramline_workflow::ids::RunId;

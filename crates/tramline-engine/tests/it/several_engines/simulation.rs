@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-use tramline_engine::seams::{Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
+use tramline_engine::ports::{Exchange, ServerTools, Tool, ToolCallRequest, ToolHints, Tools};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Engine, EngineOptions, Fault, PauseAnswer, Respondent, RunStart};
 use tramline_expr::{Str, Value};

@@ -11,10 +11,10 @@ use crate::planner;
 use crate::tool::CallContext;
 use std::collections::BTreeSet;
 use tramline_engine::LoadedRun;
-use tramline_engine::loop_runner::Proposal;
-use tramline_engine::planner::{CompletedTask, TaskPlan};
 use tramline_expr::{Map, Str, Value};
 use tramline_formats::yaml_graph::GraphDocument;
+use tramline_planner::loop_runner::Proposal;
+use tramline_planner::planner::{CompletedTask, TaskPlan};
 use tramline_workflow::task_layers::{TaskLayers, TaskResult};
 use tramline_workflow::workflow::Action;
 

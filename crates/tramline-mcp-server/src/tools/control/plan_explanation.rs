@@ -1,9 +1,9 @@
 //! Explanation of a plan: reasons for each task and edge, open points, alternatives.
 
-use tramline_engine::planner::{
+use tramline_expr::{Map, Value};
+use tramline_planner::planner::{
     AlternativePlan, EdgeReason, MissingArgument, TaskPlan, TaskReason,
 };
-use tramline_expr::{Map, Value};
 
 /// Everything in a plan reply except the tasks.
 pub(super) fn explain(plan: &TaskPlan) -> Map {

@@ -7,10 +7,10 @@ use crate::planner;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
 use tramline_engine::Fault;
-use tramline_engine::loop_runner::{Intent, PendingPlan, PlanClaim};
-use tramline_engine::planner::TaskPlan as Guess;
 use tramline_expr::{Map, Value};
 use tramline_formats::tool_plan::ToolPlan;
+use tramline_planner::loop_runner::{Intent, PendingPlan, PlanClaim};
+use tramline_planner::planner::TaskPlan as Guess;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::text::display_name;
 

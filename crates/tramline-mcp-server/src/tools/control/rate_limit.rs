@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tokio::sync::Mutex;
-use tramline_engine::seams::StoreFault;
+use tramline_engine::ports::StoreFault;
 use tramline_engine::{Engine, clock};
 use tramline_workflow::ids::RunId;
 

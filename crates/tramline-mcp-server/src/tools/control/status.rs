@@ -4,7 +4,7 @@ use super::error::{ControlError, ReplyCode};
 use crate::pause_reply::{answer_options, checkpoint_type};
 use crate::reply;
 use crate::tool::CallContext;
-use tramline_engine::seams::RunStatus;
+use tramline_engine::ports::RunStatus;
 use tramline_engine::{Engine, Fault};
 use tramline_expr::{Map, Value};
 use tramline_views::pause_view::Extent;

@@ -4,7 +4,7 @@ use super::{current_state, position, run_id, run_state};
 use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_engine::seams::{RunFilter, RunPage, RunRow, RunStatus};
+use tramline_engine::ports::{RunFilter, RunPage, RunRow, RunStatus};
 use tramline_engine::{Fault, JournalPoint};
 use tramline_expr::{Map, Value};
 use tramline_views::trace::Trace;

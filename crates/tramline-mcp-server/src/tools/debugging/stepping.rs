@@ -153,7 +153,7 @@ pub(super) async fn state_when_settled(means: &CallContext, id: &RunId) -> Resul
             changes.mark_unchanged();
             let row = engine.store().row(id).await?;
             let still = row.is_some_and(|row| {
-                row.index_row.status != tramline_engine::seams::RunStatus::Running
+                row.index_row.status != tramline_engine::ports::RunStatus::Running
             });
             if still || changes.changed().await.is_err() {
                 return Ok::<(), Fault>(());

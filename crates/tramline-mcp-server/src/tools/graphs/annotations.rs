@@ -1,6 +1,6 @@
 //! Annotations of a graph, derived from the annotations of the tools it calls.
 
-use tramline_engine::seams::{ToolHints, Tools};
+use tramline_engine::ports::{ToolHints, Tools};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};

@@ -3,8 +3,8 @@
 use super::{LibraryReplyError, reply_or_error, store_error, success, text_argument};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_engine::registry::{ToolList, UnknownName};
-use tramline_engine::seams::Tool;
+use tramline_catalog::registry::{ToolList, UnknownName};
+use tramline_engine::ports::Tool;
 use tramline_expr::{Map, Value};
 use tramline_workflow::ids::ToolName;
 

@@ -4,7 +4,7 @@ use super::describe::{add_interface, add_unreachable, add_usage};
 use super::{LibraryReplyError, caller_key, reply_or_error, store_error, success, text_argument};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_engine::registry::ToolHit;
+use tramline_catalog::registry::ToolHit;
 use tramline_expr::{Map, Str, Value};
 
 /// Maximum number of workflows returned.

@@ -6,9 +6,9 @@ use super::source::record_use;
 use super::{LibraryReplyError, argument_help, reply_or_error, success, text_argument};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
+use tramline_catalog::registry::{OutputPath, TrialError, output_paths};
 use tramline_engine::RunStart;
-use tramline_engine::registry::{OutputPath, TrialError, output_paths};
-use tramline_engine::seams::Tool;
+use tramline_engine::ports::Tool;
 use tramline_expr::{Map, Str, Value};
 use tramline_workflow::schema::SchemaErrors;
 

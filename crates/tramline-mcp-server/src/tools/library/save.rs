@@ -5,7 +5,7 @@ use super::source::{called_tools, has_errors, invalid_document, read_document as
 use super::{LibraryReplyError, caller_key, reply_or_error, store_error, success, text_argument};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
-use tramline_engine::library::{LibraryError, SaveRequest, SavedWorkflow, Saver, WorkflowName};
+use tramline_catalog::library::{LibraryError, SaveRequest, SavedWorkflow, Saver, WorkflowName};
 use tramline_expr::{Map, Str, Value};
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::workflow::WORKFLOW_SERVER;

@@ -4,7 +4,7 @@ use super::{ContextRef, LibraryReplyError, caller_key};
 use crate::document_check::{check_known_calls, flaws_value};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::library::TEXT_BYTES_MAX;
+use tramline_catalog::library::TEXT_BYTES_MAX;
 use tramline_expr::{Str, Value};
 use tramline_formats::yaml_graph::GraphDocument;
 use tramline_formats::{KnownServers, ReadOptions};

@@ -6,7 +6,7 @@ use rmcp::model::CallToolResult;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tramline_engine::Fault;
-use tramline_engine::seams::{RunFilter, ToolCallRequest};
+use tramline_engine::ports::{RunFilter, ToolCallRequest};
 use tramline_expr::{Map, Value};
 use tramline_views::trace::{VERSION, parse_run};
 use tramline_workflow::ids::{RunId, ToolName};

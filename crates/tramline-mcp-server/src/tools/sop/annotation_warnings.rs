@@ -1,7 +1,7 @@
 //! Warnings about tools that a procedure lists as read-only but whose annotations say otherwise.
 
 use tramline_engine::Engine;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::ports::ToolHints;
 use tramline_expr::Str;
 use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
 use tramline_workflow::sop::Sop;

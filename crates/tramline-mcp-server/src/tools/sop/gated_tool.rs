@@ -6,7 +6,7 @@ use crate::SharedState;
 use crate::tool::{CallContext, annotations, to_value};
 use rmcp::model::{CallToolResponse, JsonObject, Tool};
 use std::sync::Arc;
-use tramline_engine::seams;
+use tramline_engine::ports;
 use tramline_expr::{Str, Value};
 use tramline_workflow::ids::ToolName;
 
@@ -18,7 +18,7 @@ const NAME_CHARS_MAX: usize = 64;
 pub(crate) struct GatedTool {
     /// The name it is served under.
     pub(crate) name: Str,
-    tool: Arc<seams::Tool>,
+    tool: Arc<ports::Tool>,
 }
 
 impl GatedTool {
@@ -48,7 +48,7 @@ impl GatedTool {
             .with_annotations(annotations(self.tool.hints))
     }
 
-    fn is_same_tool(&self, tool: &seams::Tool) -> bool {
+    fn is_same_tool(&self, tool: &ports::Tool) -> bool {
         self.tool.name == tool.name
     }
 
@@ -100,7 +100,7 @@ impl SharedState {
         let all = listings
             .iter()
             .filter_map(|listing| listing.tools.as_ref().ok());
-        let all: Vec<&Arc<seams::Tool>> = all.flatten().collect();
+        let all: Vec<&Arc<ports::Tool>> = all.flatten().collect();
         let mut gated: Vec<GatedTool> = Vec::new();
         for (name, servers) in wanted {
             let fits = |tool: &ToolName| tool.tool == name || tool.to_string() == name;
@@ -128,7 +128,7 @@ impl SharedState {
     }
 
     /// A tool under its own name, or prefixed with its server if that name is taken.
-    fn gated_under_free_name(&self, tool: &Arc<seams::Tool>, others: &[GatedTool]) -> GatedTool {
+    fn gated_under_free_name(&self, tool: &Arc<ports::Tool>, others: &[GatedTool]) -> GatedTool {
         let short = &tool.name.tool;
         let is_taken =
             self.catalog().find(short).is_ok() || others.iter().any(|it| it.name == *short);

@@ -11,7 +11,7 @@ use rmcp::model::CallToolResult;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tramline_engine::seams::ToolCallRequest;
+use tramline_engine::ports::ToolCallRequest;
 use tramline_engine::{Engine, Fault, PinnedStart, SopStart};
 use tramline_expr::{Map, Str, Value};
 use tramline_formats::sop_markdown;

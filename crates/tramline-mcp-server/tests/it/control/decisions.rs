@@ -4,9 +4,11 @@ use super::{ControlFixture, call, call_rejected, layered};
 use crate::support::{ERAS, Era, connect, connect_with, filled, forms, over, structured};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::seams::Callable;
-use tramline_engine::{EngineOptions, Services, ToolPattern, ToolPolicy, WorkflowMap};
+use tramline_engine::ports::Callable;
+use tramline_engine::{EngineOptions, ToolPattern, ToolPolicy, WorkflowMap};
+use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
+use tramline_planner::Services;
 
 fn risky() -> Json {
     json!({"tasks": [

@@ -4,8 +4,9 @@ use super::{ControlFixture, call, call_rejected, diamond, layered};
 use crate::support::{Era, connect, over};
 use serde_json::json;
 use std::sync::Arc;
-use tramline_engine::{EngineOptions, Services};
+use tramline_engine::EngineOptions;
 use tramline_mcp_server::Toolset;
+use tramline_planner::Services;
 
 #[tokio::test]
 async fn what_is_wrong_is_said_all_at_once_and_nothing_runs() {

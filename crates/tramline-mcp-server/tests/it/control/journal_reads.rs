@@ -5,15 +5,15 @@ use crate::support::{Client, Era, connect, over};
 use serde_json::json;
 use std::sync::Arc;
 use tramline_engine::testing::{CountingStore, MemoryStore};
-use tramline_engine::{Engine, EngineOptions};
 use tramline_mcp_server::Toolset;
+use tramline_planner::{ServiceOptions, Services};
 
 /// A client of a new process over the fixture's store, and the counts of that process.
 async fn counted(fixture: &ControlFixture) -> (Client, CountingStore<MemoryStore>) {
     let store = CountingStore::new(fixture.store.process());
     let tools = Arc::new(fixture.tools());
-    let engine = Engine::new(Arc::new(store.clone()), tools, EngineOptions::default());
-    let server = over(engine, &[Toolset::Control], vec![]);
+    let services = Services::new(Arc::new(store.clone()), tools, ServiceOptions::default());
+    let server = over(services, &[Toolset::Control], vec![]);
     (connect(&server, Era::Modern).await, store)
 }
 

@@ -5,9 +5,10 @@ use crate::support::{Client, Era, connect, over, request, structured};
 use futures_util::future::join_all;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::seams::{RunFilter, RunStatus};
-use tramline_engine::{EngineOptions, Services};
+use tramline_engine::EngineOptions;
+use tramline_engine::ports::{RunFilter, RunStatus};
 use tramline_mcp_server::Toolset;
+use tramline_planner::Services;
 
 /// Starts a DAG whose call is held, and kills its process. Returns the workflow's id.
 pub(super) async fn die_while_held(place: &ControlFixture, dag: Json) -> String {
@@ -46,7 +47,7 @@ async fn running(place: &ControlFixture) -> String {
 
 /// Waits until the only run has this status.
 async fn status_is(place: &ControlFixture, status: RunStatus) {
-    let engine = place.engine();
+    let engine = place.services().engine;
     loop {
         let rows = engine.runs(RunFilter::default()).await.unwrap().rows;
         if rows[0].index_row.status == status {

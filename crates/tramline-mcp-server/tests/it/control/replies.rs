@@ -5,10 +5,11 @@ use crate::support::{Client, Era, connect, over};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::seams::Store;
+use tramline_engine::ports::Store;
 use tramline_engine::testing::FakeTools;
-use tramline_engine::{EngineOptions, Services, clock};
+use tramline_engine::{EngineOptions, clock};
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
+use tramline_planner::Services;
 
 fn gate() -> Json {
     json!({"tasks": [

@@ -3,10 +3,11 @@
 use crate::support::{ERAS, connect, over, services, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
+use tramline_engine::EngineOptions;
 use tramline_engine::policy::{ToolPattern, ToolPolicy};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{EngineOptions, Services};
 use tramline_mcp_server::{Server, Toolset};
+use tramline_planner::Services;
 
 async fn ask(server: &Server, tool: &str, arguments: Json) -> Json {
     let client = connect(server, ERAS[1]).await;

@@ -9,10 +9,12 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tramline_engine::seams::{RunFilter, RunStatus, ToolHints};
+use tramline_engine::ports::{RunFilter, RunStatus, ToolHints};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{EngineOptions, Fault, Services, ToolPolicy, clock};
+use tramline_engine::{EngineOptions, Fault, ToolPolicy, clock};
+use tramline_expr::Value;
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
+use tramline_planner::Services;
 use tramline_workflow::ids::{Checkpoint, RunId};
 use tramline_workflow::journal::Event;
 

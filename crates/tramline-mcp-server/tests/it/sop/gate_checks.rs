@@ -74,7 +74,7 @@ async fn a_run_does_not_repeat_a_call_of_the_session_that_is_in_doubt() {
         step: None,
         upstream: None,
     };
-    let announce = |walk: &sop_session::SopSession| sop_session::check_call(walk, pass.clone());
+    let announce = |walk: &tramline_sop::SopSession| tramline_sop::check_call(walk, pass.clone());
     services
         .engine
         .update_sop_session(&id, announce, |_, _| ())

@@ -6,12 +6,14 @@ use rmcp::model::{CallToolRequestParams, CallToolResult};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_engine::seams::{Callable, RunFilter, ToolHints};
+use tramline_engine::ports::{Callable, RunFilter, ToolHints};
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{EngineOptions, RunStart, Services, WorkflowMap};
+use tramline_engine::{EngineOptions, RunStart, WorkflowMap};
 use tramline_expr::Map;
+use tramline_expr::Value;
 use tramline_formats::sop_markdown;
 use tramline_mcp_server::{PinOptions, PinnedProcedure, Server, Toolset};
+use tramline_planner::Services;
 use tramline_workflow::graph::Graph;
 
 pub(super) const BANK: &str = "---\nagent: bank\nread_only_tools: [look]\n---\n## Role\nYou work at a bank.\n\

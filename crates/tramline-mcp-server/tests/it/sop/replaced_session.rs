@@ -5,11 +5,13 @@ use super::{call_sop, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_engine::seams::ToolHints;
+use tramline_engine::EngineOptions;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{EngineOptions, Services};
+use tramline_expr::Value;
 use tramline_formats::sop_markdown;
 use tramline_mcp_server::{PinOptions, PinnedProcedure, Server, Toolset};
+use tramline_planner::Services;
 use tramline_workflow::failure::{Failure, FailureKind};
 
 const DESK: &str = "---\nagent: desk\ntools: [pay, note, crash, lend]\n---\n```mermaid\nflowchart TD\n  START --> WORK[Work] --> END([End])\n```\n\

@@ -4,10 +4,12 @@ use super::super::support::{Client, Era, connect, over};
 use super::{call_sop, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use tramline_engine::seams::ToolHints;
+use tramline_engine::EngineOptions;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{EngineOptions, Services};
+use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
+use tramline_planner::Services;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::Event;
 

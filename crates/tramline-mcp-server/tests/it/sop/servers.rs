@@ -6,11 +6,12 @@ use super::{call_sop, tools};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_engine::seams::ToolHints;
+use tramline_engine::EngineOptions;
+use tramline_engine::ports::ToolHints;
 use tramline_engine::testing::MemoryStore;
-use tramline_engine::{EngineOptions, Services};
 use tramline_expr::Value;
 use tramline_mcp_server::{PinOptions, Toolset};
+use tramline_planner::Services;
 
 #[tokio::test]
 async fn another_server_does_not_replace_a_listed_one_that_is_down() {

@@ -5,7 +5,7 @@ use super::Finding;
 use crate::app;
 use crate::config::Config;
 use std::collections::BTreeSet;
-use tramline_engine::seams::RunFilter;
+use tramline_engine::ports::RunFilter;
 use tramline_engine::{Engine, Fault};
 
 /// Reads everything; returns the problems, or one finding that there are none.

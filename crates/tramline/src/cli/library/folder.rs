@@ -5,7 +5,7 @@ use super::fill_description;
 use crate::config::{read_bounded, read_document};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use tramline_engine::library::{
+use tramline_catalog::library::{
     FolderEntry, FolderIndex, LibraryError, SaveRequest, Saver, WorkflowName,
 };
 use tramline_expr::Str;

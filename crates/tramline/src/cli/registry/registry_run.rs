@@ -4,7 +4,7 @@ use super::super::{CliError, CliResult, CommonArgs, Exit, output};
 use super::{read_parameters, unknown_name_message};
 use crate::app::App;
 use serde_json::{Value as Json, json};
-use tramline_engine::registry::{OutputPath, TrialError, output_paths};
+use tramline_catalog::registry::{OutputPath, TrialError, output_paths};
 use tramline_engine::{DriveOutcome, RunStart};
 use tramline_expr::Value;
 use tramline_views::trace;

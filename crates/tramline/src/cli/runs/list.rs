@@ -4,7 +4,7 @@ use super::super::output::{self, span};
 use super::super::{CliError, CliResult, CommonArgs, Exit};
 use super::open;
 use tramline_engine::clock;
-use tramline_engine::seams::{RunFilter, RunRow, RunStatus};
+use tramline_engine::ports::{RunFilter, RunRow, RunStatus};
 
 /// Which runs to list.
 #[derive(clap::Args)]

@@ -3,7 +3,7 @@
 use super::super::{CliError, CliResult, CommonArgs, Exit, output};
 use super::open;
 use tramline_engine::clock;
-use tramline_engine::seams::{RunFilter, RunStatus};
+use tramline_engine::ports::{RunFilter, RunStatus};
 use tramline_workflow::ids::RunId;
 
 /// Delete finished runs.

@@ -5,7 +5,7 @@ use super::super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, output, ru
 use super::{open, report_done};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tramline_engine::seams::RunStatus;
+use tramline_engine::ports::RunStatus;
 use tramline_engine::{DriveOutcome, Engine, Fault};
 use tramline_expr::Map;
 use tramline_workflow::ids::{RunId, Seq};

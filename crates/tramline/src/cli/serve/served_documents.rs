@@ -6,7 +6,7 @@ use crate::app::{self, RunOrigin};
 use crate::config::Config;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_engine::seams::Callable;
+use tramline_engine::ports::Callable;
 use tramline_expr::Value;
 use tramline_formats::KnownServers;
 use tramline_formats::yaml_graph::GraphDocument;
