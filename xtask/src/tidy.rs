@@ -11,6 +11,7 @@ mod crate_dependencies;
 mod documentation_examples;
 mod documents;
 mod error_pages;
+mod event_matches;
 mod examples;
 mod files;
 mod glossary;
@@ -61,6 +62,7 @@ fn check(root: &Path) -> Result<TidyReport> {
     error_pages::check(root, &mut found)?;
     glossary::check(root, &mut found)?;
     names::check(root, &mut found)?;
+    event_matches::check(root, &mut found)?;
     examples::check(root, &mut found)?;
     printing::check(root, &mut found)?;
     truncation::check(root, &mut found)?;

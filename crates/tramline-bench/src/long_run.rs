@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::process::Command;
 use tramline::engine::ports::RunFilter;
-use tramline::workflow::journal::Event;
+use tramline::workflow::journal::{Event, RunEvent};
 
 /// The argument with which this program runs the measurement in its own process.
 pub(crate) const CHILD: &str = "--long-run";
@@ -78,7 +78,7 @@ pub(crate) fn child() -> Result<()> {
         // The journal's own timestamps: millisecond precision over many milliseconds.
         let at = |wanted: u32| {
             let found = entries.iter().find(|entry| match &entry.event {
-                Event::StepFinished { step, .. } => *step == wanted,
+                Event::Run(RunEvent::StepFinished { step, .. }) => *step == wanted,
                 _ => false,
             });
             found.map(|entry| entry.at_ms).context("a step")

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_expr::Limits;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::{NodeIx, Seq, StepNo};
-use tramline_workflow::journal::{Event, EventTooLarge, Outcome, Pause, ProposedCall};
+use tramline_workflow::journal::{Event, EventTooLarge, Outcome, Pause, ProposedCall, RunEvent};
 use tramline_workflow::next::{DecisionInput, Next, PendingStep, next};
 use tramline_workflow::run::{Run, Token};
 use tramline_workflow::scope::EvalMoment;
@@ -264,17 +264,17 @@ impl Driver {
             return self.record_pause(Pause::Break { node, reason });
         }
         let event = match step::evaluate(&self.run, token, moment, &limits) {
-            StepWork::Done { label, output } => Event::StepFinished {
+            StepWork::Done { label, output } => Event::Run(RunEvent::StepFinished {
                 step,
                 node,
                 label,
                 output,
-            },
-            StepWork::Failed(failure) => Event::StepFailed {
+            }),
+            StepWork::Failed(failure) => Event::Run(RunEvent::StepFailed {
                 step,
                 node,
                 failure,
-            },
+            }),
             StepWork::Wait(until_ms) => return self.begin_wait(step, node, until_ms),
             StepWork::Call { tool, arguments } => {
                 if self.awaits_new_approval(token)? {
@@ -286,14 +286,14 @@ impl Driver {
                 if step::repeats_effect(&self.run, token) {
                     return self.propose(Pause::Effect { node, call: None }, token);
                 }
-                let event = Event::StepStarted {
+                let event = Event::Run(RunEvent::StepStarted {
                     step,
                     node,
                     attempt: 1,
                     arguments,
                     repeatable,
                     of: None,
-                };
+                });
                 return match self.record_step_event(step, node, event)? {
                     Some(announced) => self.send_or_hold(step, announced),
                     None => Ok(()),
@@ -307,14 +307,14 @@ impl Driver {
                 if step::repeats_effect(&self.run, token) {
                     return self.propose(Pause::Effect { node, call: None }, token);
                 }
-                Event::FannedOut { step, node, items }
+                Event::Run(RunEvent::FannedOut { step, node, items })
             }
         };
         self.record_step_event(step, node, event).map(drop)
     }
 
     fn record_pause(&mut self, pause: Pause) -> Result<(), Fault> {
-        let event = Event::Paused { pause };
+        let event = Event::Run(RunEvent::Paused { pause });
         self.journal.record(&mut self.run, event).map(drop)
     }
 
@@ -330,11 +330,11 @@ impl Driver {
             Err(Fault::TooLarge(how)) => {
                 let id = &self.run.graph.node(node).id;
                 let failure = too_large(&format!("the input or output of `{id}`"), &how);
-                let event = Event::StepFailed {
+                let event = Event::Run(RunEvent::StepFailed {
                     step,
                     node,
                     failure,
-                };
+                });
                 self.journal.record(&mut self.run, event)?;
                 Ok(None)
             }

@@ -26,7 +26,9 @@ use tramline_expr::Str;
 use tramline_views::trace::Trace;
 use tramline_workflow::graph::{Graph, Patch};
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
-use tramline_workflow::journal::{Answer, EXPIRY, Entry, Event, Outcome, ParentStep, RunStarted};
+use tramline_workflow::journal::{
+    Answer, EXPIRY, Entry, Event, Outcome, ParentStep, RunEvent, RunStarted,
+};
 use tramline_workflow::run::Run;
 
 mod append_event;
@@ -287,7 +289,7 @@ impl Engine {
             intent,
             agent,
         };
-        let event = Event::Started(Box::new(started.clone()));
+        let event = Event::Run(RunEvent::Started(Box::new(started.clone())));
         let run = Run::start(id, shared, started, at_ms)
             .map_err(|illegal| Fault::Rejected(illegal.message))?;
         let mut ledger = self.0.journal_writer(0, 0);
@@ -368,13 +370,13 @@ impl Engine {
             let pause = run.pauses.get(&asked.seq);
             let pause = pause.ok_or_else(|| stale_checkpoint(run, asked.seq))?;
             self.0.authorize(run, (asked.seq, pause), answer, by)?;
-            let event = Event::Answered {
+            let event = Event::Run(RunEvent::Answered {
                 pause: asked.seq,
                 answer: answer.clone(),
                 by: by.name.clone(),
                 why: why.clone(),
                 via: Some(by.channel),
-            };
+            });
             Ok(PlannedEvent { event, decision })
         })
         .await

@@ -85,8 +85,10 @@ impl JournalWriter {
 
     /// Records an event and applies it. An event that is too large changes nothing.
     pub(crate) fn record(&mut self, run: &mut Run, event: Event) -> Result<Seq, Fault> {
-        run.check_exact(&event)
-            .map_err(|message| damaged_journal(run, &message))?;
+        if let Event::Run(event) = &event {
+            run.check_exact(event)
+                .map_err(|message| damaged_journal(run, &message))?;
+        }
         let entry = Entry {
             seq: run.seq + 1,
             at_ms: clock::now_ms(),

@@ -20,7 +20,7 @@ use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
 use tramline_workflow::journal::{
-    Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Outcome, Pause,
+    Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Outcome, Pause, RunEvent,
 };
 use tramline_workflow::workflow::Action;
 
@@ -149,9 +149,9 @@ async fn answer_all(
 fn recorded_policy(graph: &Graph, entries: &[Entry]) -> ToolPolicy {
     let mut policy = ToolPolicy::default();
     for entry in entries {
-        if let Event::Paused {
+        if let Event::Run(RunEvent::Paused {
             pause: Pause::Approval { node, .. },
-        } = &entry.event
+        }) = &entry.event
             && let (None, Action::Call { tool, .. }) =
                 (&graph.node(*node).approval, &graph.node(*node).action)
             && !policy.ask.iter().any(|pattern| pattern.matches(tool))
@@ -180,16 +180,16 @@ impl RecordedAnswers {
         let mut answers = Self::default();
         for entry in entries {
             match &entry.event {
-                Event::Paused { pause } => {
+                Event::Run(RunEvent::Paused { pause }) => {
                     asked.insert(entry.seq, Self::key(graph, pause));
                 }
-                Event::Answered {
+                Event::Run(RunEvent::Answered {
                     pause,
                     answer,
                     by,
                     why,
                     via,
-                } => {
+                }) => {
                     if let Some(key) = asked.get(pause) {
                         let via = via.unwrap_or(AnswerChannel::Program);
                         let by = Respondent::new(by.clone(), via);
@@ -258,13 +258,13 @@ impl RecordedTools {
         let mut asked: HashMap<Seq, StepNo> = HashMap::new();
         for entry in entries {
             let (step, answer) = match &entry.event {
-                Event::StepStarted {
+                Event::Run(RunEvent::StepStarted {
                     step,
                     node,
                     arguments,
                     repeatable,
                     ..
-                } => {
+                }) => {
                     if let Action::Call { tool, .. } = &graph.node(*node).action
                         && !open.contains_key(step)
                     {
@@ -273,20 +273,24 @@ impl RecordedTools {
                     }
                     continue;
                 }
-                Event::StepFinished { step, output, .. } => (step, Ok(output.clone())),
-                Event::StepFailed { step, failure, .. }
-                | Event::AttemptFailed { step, failure, .. } => (step, Err(failure.clone())),
-                Event::Paused {
+                Event::Run(RunEvent::StepFinished { step, output, .. }) => {
+                    (step, Ok(output.clone()))
+                }
+                Event::Run(RunEvent::StepFailed { step, failure, .. })
+                | Event::Run(RunEvent::AttemptFailed { step, failure, .. }) => {
+                    (step, Err(failure.clone()))
+                }
+                Event::Run(RunEvent::Paused {
                     pause: Pause::InDoubt { step, .. } | Pause::Child { step, .. },
-                } => {
+                }) => {
                     asked.insert(entry.seq, *step);
                     continue;
                 }
-                Event::Answered {
+                Event::Run(RunEvent::Answered {
                     pause,
                     answer: Answer::Skip { output },
                     ..
-                } => match asked.get(pause) {
+                }) => match asked.get(pause) {
                     Some(step) => (step, Ok(output.clone())),
                     None => continue,
                 },

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tramline_views::{pause_view, trace};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{NodeIx, RunId};
-use tramline_workflow::journal::{Entry, Event, Outcome};
+use tramline_workflow::journal::{Entry, Event, Outcome, RunEvent};
 
 /// How long a client may take to accept a notification before it is dropped.
 pub(super) const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -107,40 +107,43 @@ fn describe_event(graph: &Graph, event: &Event) -> (LoggingLevel, Option<NodeIx>
     let plain = |level, says: &str| (level, None, says.to_owned());
     let at = |node: &NodeIx, says: &str| (Debug, Some(*node), says.to_owned());
     match event {
-        Event::Started(_) => plain(Info, "the run started"),
-        Event::Resumed { by } => (Info, None, format!("{by} resumed the run")),
-        Event::StepStarted { node, .. } => at(node, "calling the tool"),
-        Event::FannedOut { node, .. } => at(node, "started its items"),
-        Event::FannedIn { node, .. } => at(node, "all items are done"),
-        Event::Waiting { node, .. } => at(node, "waiting"),
-        Event::StepFinished { node, .. } => at(node, "done"),
-        Event::AttemptFailed {
+        Event::Run(RunEvent::Started(_)) => plain(Info, "the run started"),
+        Event::Run(RunEvent::Resumed { by }) => (Info, None, format!("{by} resumed the run")),
+        Event::Run(RunEvent::StepStarted { node, .. }) => at(node, "calling the tool"),
+        Event::Run(RunEvent::FannedOut { node, .. }) => at(node, "started its items"),
+        Event::Run(RunEvent::FannedIn { node, .. }) => at(node, "all items are done"),
+        Event::Run(RunEvent::Waiting { node, .. }) => at(node, "waiting"),
+        Event::Run(RunEvent::StepFinished { node, .. }) => at(node, "done"),
+        Event::Run(RunEvent::AttemptFailed {
             failure,
             in_doubt: true,
             ..
-        } => {
+        }) => {
             let says = format!("an attempt failed but may have taken effect: {failure}");
             (Warning, None, says)
         }
-        Event::AttemptFailed {
+        Event::Run(RunEvent::AttemptFailed {
             failure, wait_ms, ..
-        } => {
+        }) => {
             let says = format!("an attempt failed, retrying in {wait_ms} ms: {failure}");
             (Warning, None, says)
         }
-        Event::StepFailed { node, failure, .. } => (Warning, Some(*node), failure.to_string()),
-        Event::Paused { pause } => (Notice, pause.node(), pause_view::message(graph, pause)),
-        Event::Answered { by, .. } => (Info, None, format!("{by} answered")),
-        Event::BreakpointsSet { by, .. } => (Info, None, format!("{by} set breakpoints")),
-        Event::GraphExtended { by, .. } => (Info, None, format!("{by} extended the graph")),
+        Event::Run(RunEvent::StepFailed { node, failure, .. }) => {
+            (Warning, Some(*node), failure.to_string())
+        }
+        Event::Run(RunEvent::Paused { pause }) => {
+            (Notice, pause.node(), pause_view::message(graph, pause))
+        }
+        Event::Run(RunEvent::Answered { by, .. }) => (Info, None, format!("{by} answered")),
+        Event::Run(RunEvent::BreakpointsSet { by, .. }) => {
+            (Info, None, format!("{by} set breakpoints"))
+        }
+        Event::Run(RunEvent::GraphExtended { by, .. }) => {
+            (Info, None, format!("{by} extended the graph"))
+        }
         // SOP sessions have their own tools.
-        Event::SopStarted(_)
-        | Event::Moved(_)
-        | Event::Noted(_)
-        | Event::ToolCalled(_)
-        | Event::ToolAnswered(_)
-        | Event::Refused(_) => plain(Debug, "the SOP session advanced"),
-        Event::Finished { outcome } => describe_outcome(graph, outcome),
+        Event::Sop(_) => plain(Debug, "the SOP session advanced"),
+        Event::Run(RunEvent::Finished { outcome }) => describe_outcome(graph, outcome),
     }
 }
 

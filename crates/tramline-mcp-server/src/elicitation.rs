@@ -19,7 +19,7 @@ use tramline_engine::{Engine, Fault, LoadedRun, Respondent};
 use tramline_views::pause_view::Extent;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
-use tramline_workflow::journal::{Event, Pause};
+use tramline_workflow::journal::{Event, Pause, RunEvent};
 
 mod form;
 pub(crate) mod url;
@@ -228,7 +228,7 @@ pub(super) async fn apply_answers(
 /// is not at fault and the run continues.
 fn check_not_reused(loaded: &LoadedRun, asked: Checkpoint) -> Result<(), Fault> {
     let by_client = loaded.entries.iter().any(|entry| {
-        matches!(&entry.event, Event::Answered { pause, by, .. }
+        matches!(&entry.event, Event::Run(RunEvent::Answered { pause, by, .. })
             if *pause == asked.seq && by.starts_with(CLIENT_NAME))
     });
     if !by_client {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tramline_engine::{DriveOutcome, Engine, EventStream, Fault};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{NodeIx, RunId, Seq, ToolName};
-use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::journal::{Entry, Event, RunEvent};
 use tramline_workflow::workflow::Action;
 
 /// Interval of keep-alive messages during a step: silent connections are often closed after 30 seconds.
@@ -122,7 +122,7 @@ impl ProgressReporter {
     async fn report_event(&mut self, entry: &Entry) -> bool {
         self.reported.seen = entry.seq;
         // Added nodes are reported by their own names.
-        if let Event::GraphExtended { patch, .. } = &entry.event
+        if let Event::Run(RunEvent::GraphExtended { patch, .. }) = &entry.event
             && let Ok(grown) = patch.apply(&self.graph)
         {
             self.graph = Arc::new(grown);
@@ -210,24 +210,22 @@ pub(crate) async fn wait_with_progress(
 /// The node and its state, if the event is about a step.
 fn step_of_event(event: &Event) -> Option<(NodeIx, &'static str)> {
     match event {
-        Event::StepStarted { node, .. } => Some((*node, "started")),
-        Event::FannedOut { node, .. } => Some((*node, "started its items")),
-        Event::Waiting { node, .. } => Some((*node, "is waiting")),
-        Event::StepFinished { node, .. } | Event::FannedIn { node, .. } => Some((*node, "is done")),
-        Event::StepFailed { node, .. } => Some((*node, "failed")),
-        Event::Started(_)
-        | Event::Resumed { .. }
-        | Event::AttemptFailed { .. }
-        | Event::Paused { .. }
-        | Event::Answered { .. }
-        | Event::BreakpointsSet { .. }
-        | Event::GraphExtended { .. }
-        | Event::SopStarted(_)
-        | Event::Moved(_)
-        | Event::Noted(_)
-        | Event::ToolCalled(_)
-        | Event::ToolAnswered(_)
-        | Event::Refused(_)
-        | Event::Finished { .. } => None,
+        Event::Run(RunEvent::StepStarted { node, .. }) => Some((*node, "started")),
+        Event::Run(RunEvent::FannedOut { node, .. }) => Some((*node, "started its items")),
+        Event::Run(RunEvent::Waiting { node, .. }) => Some((*node, "is waiting")),
+        Event::Run(RunEvent::StepFinished { node, .. })
+        | Event::Run(RunEvent::FannedIn { node, .. }) => Some((*node, "is done")),
+        Event::Run(RunEvent::StepFailed { node, .. }) => Some((*node, "failed")),
+        Event::Run(
+            RunEvent::Started(_)
+            | RunEvent::Resumed { .. }
+            | RunEvent::AttemptFailed { .. }
+            | RunEvent::Paused { .. }
+            | RunEvent::Answered { .. }
+            | RunEvent::BreakpointsSet { .. }
+            | RunEvent::GraphExtended { .. }
+            | RunEvent::Finished { .. },
+        )
+        | Event::Sop(_) => None,
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tramline_expr::{Str, Value};
 use tramline_workflow::ids::{RunId, ToolName};
 use tramline_workflow::journal::{
-    Entry, Event, MoveKind, SopPosition, SopStarted, ToolAnswered, ToolCalled,
+    Entry, Event, MoveKind, SopEvent, SopPosition, SopStarted, ToolAnswered, ToolCalled,
 };
 use tramline_workflow::sop::{Sop, SopFiles, SopMode};
 
@@ -323,7 +323,7 @@ impl AuditState {
         let report = check_rules(&self.walk, &name, arguments, None);
         self.record_rules(tool, &report);
         let call = self.walk.call_count + 1;
-        self.apply(Event::ToolCalled(Box::new(ToolCalled {
+        self.apply(Event::Sop(SopEvent::ToolCalled(Box::new(ToolCalled {
             redacted: Vec::new(),
             repeats: None,
             call,
@@ -336,21 +336,21 @@ impl AuditState {
             is_other: false,
             upstream: None,
             rules: report.checked,
-        })))?;
+        }))))?;
         let failure = failed.then(|| {
             tramline_workflow::failure::Failure::new(
                 tramline_workflow::failure::FailureKind::Tool,
                 "it failed",
             )
         });
-        self.apply(Event::ToolAnswered(Box::new(ToolAnswered {
+        self.apply(Event::Sop(SopEvent::ToolAnswered(Box::new(ToolAnswered {
             redacted: Vec::new(),
             call,
             output: output.clone(),
             failure,
             by: None,
             edited_arguments: None,
-        })))
+        }))))
     }
 }
 

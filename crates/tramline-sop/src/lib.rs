@@ -8,7 +8,7 @@
 use tramline_expr::{Limits, Map, Str, Value};
 use tramline_workflow::ids::{NodeIx, ToolName};
 use tramline_workflow::journal::{
-    Event, GuardEvaluation, MoveKind, RefusedRequest, RequestKind, SessionNote, SopMove,
+    Event, GuardEvaluation, MoveKind, RefusedRequest, RequestKind, SessionNote, SopEvent, SopMove,
     SopPosition, ToolCalled,
 };
 
@@ -100,12 +100,12 @@ pub struct SopDecision {
 impl SopDecision {
     /// The refusal of a move, which is recorded too.
     fn refused(target: &str, refusal: SopRefusal) -> Self {
-        let event = Event::Refused(Box::new(RefusedRequest {
+        let event = Event::Sop(SopEvent::Refused(Box::new(RefusedRequest {
             what: RequestKind::Move,
             target: display_name(target).into(),
             why: refusal.journal_message().into(),
             rules: Vec::new(),
-        }));
+        })));
         Self {
             events: vec![event],
             refusal: Some(refusal),
@@ -206,7 +206,7 @@ fn move_event(
     evidence: Value,
     against: Option<Str>,
 ) -> Event {
-    Event::Moved(Box::new(SopMove {
+    Event::Sop(SopEvent::Moved(Box::new(SopMove {
         to: open.to,
         way: open.way,
         by_itself,
@@ -214,7 +214,7 @@ fn move_event(
         reason,
         evidence,
         against,
-    }))
+    })))
 }
 
 /// The move into the procedure of a node, if it has one.
@@ -251,7 +251,8 @@ fn record_slots(
     }
     let note = SessionNote::Slots(slots.clone());
     walk.to_mut().apply_note(&note);
-    turn.events.push(Event::Noted(Box::new(note)));
+    turn.events
+        .push(Event::Sop(SopEvent::Noted(Box::new(note))));
     Ok(())
 }
 
@@ -474,7 +475,9 @@ fn no_edge(walk: &SopSession, to: SopPosition) -> SopRefusal {
 /// Replaces the task list.
 pub fn replace_todos(todos: Vec<tramline_workflow::todo::Todo>) -> SopDecision {
     SopDecision {
-        events: vec![Event::Noted(Box::new(SessionNote::Todos(todos)))],
+        events: vec![Event::Sop(SopEvent::Noted(Box::new(SessionNote::Todos(
+            todos,
+        ))))],
         ..SopDecision::default()
     }
 }

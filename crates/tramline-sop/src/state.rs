@@ -9,8 +9,8 @@ use tramline_expr::{Map, Str, Value};
 use tramline_workflow::ids::{NodeIx, RunId, Seq, ToolName};
 use tramline_workflow::journal::InvalidEvent;
 use tramline_workflow::journal::{
-    CarriedCall, CarriedState, Entry, Event, MoveKind, Outcome, SessionNote, SopMove, SopPosition,
-    SopStarted, ToolAnswered, ToolCalled,
+    CarriedCall, CarriedState, Entry, Event, MoveKind, Outcome, RunEvent, SessionNote, SopEvent,
+    SopMove, SopPosition, SopStarted, ToolAnswered, ToolCalled,
 };
 use tramline_workflow::sop::Sop;
 use tramline_workflow::todo::Todo;
@@ -130,7 +130,7 @@ impl SopSession {
         let illegal = |message: String| InvalidEvent { seq: 1, message };
         let Some(Entry {
             at_ms,
-            event: Event::SopStarted(begun),
+            event: Event::Sop(SopEvent::SopStarted(begun)),
             ..
         }) = entries.next()
         else {
@@ -159,32 +159,26 @@ impl SopSession {
             return Err(illegal("the session has ended"));
         }
         match &entry.event {
-            Event::Moved(moved) => self.apply_move(moved).map_err(illegal)?,
-            Event::Noted(note) => self.apply_note(note),
-            Event::ToolCalled(called) => self.tool_called(called),
-            Event::ToolAnswered(answered) => self.apply_result(answered).map_err(illegal)?,
-            Event::Refused(_) => self.refusal_count += 1,
-            Event::Finished { outcome } => self.outcome = Some(outcome.clone()),
-            Event::Resumed { .. } => {}
-            Event::SopStarted(_)
-            | Event::Started(_)
-            | Event::StepStarted { .. }
-            | Event::FannedOut { .. }
-            | Event::FannedIn { .. }
-            | Event::Waiting { .. }
-            | Event::AttemptFailed { .. }
-            | Event::StepFinished { .. }
-            | Event::StepFailed { .. }
-            | Event::Paused { .. }
-            | Event::Answered { .. }
-            | Event::BreakpointsSet { .. }
-            | Event::GraphExtended { .. } => {
-                return Err(illegal("it does not belong to an SOP session"));
-            }
+            Event::Sop(event) => self.apply_event(event).map_err(illegal)?,
+            Event::Run(RunEvent::Finished { outcome }) => self.outcome = Some(outcome.clone()),
+            Event::Run(event) if event.is_take_over() => {}
+            Event::Run(_) => return Err(illegal("it does not belong to an SOP session")),
         }
         self.record_met_demands();
         self.seq = entry.seq;
         self.updated_ms = entry.at_ms;
+        Ok(())
+    }
+
+    fn apply_event(&mut self, event: &SopEvent) -> Result<(), &'static str> {
+        match event {
+            SopEvent::SopStarted(_) => return Err("it does not belong to an SOP session"),
+            SopEvent::Moved(moved) => self.apply_move(moved)?,
+            SopEvent::Noted(note) => self.apply_note(note),
+            SopEvent::ToolCalled(called) => self.tool_called(called),
+            SopEvent::ToolAnswered(answered) => self.apply_result(answered)?,
+            SopEvent::Refused(_) => self.refusal_count += 1,
+        }
         Ok(())
     }
 

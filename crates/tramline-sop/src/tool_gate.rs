@@ -6,7 +6,7 @@ use super::{RuleReport, SopDecision, SopRefusal, SopSession, check_rules};
 use tramline_expr::{Str, Value};
 use tramline_workflow::ids::{RunId, ToolName};
 use tramline_workflow::journal::{
-    CallingStep, CheckedRule, Event, RefusedRequest, RequestKind, ToolCalled,
+    CallingStep, CheckedRule, Event, RefusedRequest, RequestKind, SopEvent, ToolCalled,
 };
 use tramline_workflow::sop::SopMode;
 use tramline_workflow::trace_context::TraceContext;
@@ -63,12 +63,12 @@ pub fn check_call(walk: &SopSession, pass: CallRequest) -> SopDecision {
     if let Some(refusal) = against.clone()
         && mode == SopMode::Strict
     {
-        let event = Event::Refused(Box::new(RefusedRequest {
+        let event = Event::Sop(SopEvent::Refused(Box::new(RefusedRequest {
             what: RequestKind::Call,
             target: pass.tool.to_string().into(),
             why: refusal.journal_message().into(),
             rules: report.checked,
-        }));
+        })));
         return SopDecision {
             events: vec![event],
             refusal: Some(refusal),
@@ -108,7 +108,7 @@ impl Announcement {
             ..self.0
         };
         SopDecision {
-            events: vec![Event::ToolCalled(Box::new(called))],
+            events: vec![Event::Sop(SopEvent::ToolCalled(Box::new(called)))],
             refusal: None,
             warning,
         }

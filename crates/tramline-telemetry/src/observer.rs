@@ -26,7 +26,7 @@ use tramline_engine::ports::{Observer, PlanningSpan};
 use tramline_expr::Str;
 use tramline_sop::SopSession;
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::journal::{Entry, Event, RunEvent};
 use tramline_workflow::run::Run;
 use tramline_workflow::trace_context::TraceContext;
 use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
@@ -289,7 +289,7 @@ const AGENT: &str = "tramline";
 
 /// Whether this event ends a run.
 fn is_last(entry: &Entry) -> bool {
-    matches!(entry.event, Event::Finished { .. })
+    matches!(entry.event, Event::Run(RunEvent::Finished { .. }))
 }
 
 /// Adds the attributes that all spans of a run share.

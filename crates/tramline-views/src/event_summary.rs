@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tramline_expr::Str;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::{NodeIx, Seq, StepNo};
-use tramline_workflow::journal::{Entry, Event, SopPosition};
+use tramline_workflow::journal::{Entry, Event, RunEvent, SopEvent, SopPosition};
 use tramline_workflow::sop::Sop;
 
 /// An event in one line.
@@ -77,26 +77,25 @@ impl EventSummarizer {
     /// Summarizes the next event.
     pub fn summarize(&mut self, entry: &Entry) -> EventSummary {
         let told = match &entry.event {
-            Event::StepStarted { .. }
-            | Event::FannedOut { .. }
-            | Event::FannedIn { .. }
-            | Event::Waiting { .. }
-            | Event::AttemptFailed { .. }
-            | Event::StepFinished { .. }
-            | Event::StepFailed { .. } => self.summarize_step_event(&entry.event),
-            Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_) => self.summarize_sop_event(&entry.event),
-            Event::Started(_)
-            | Event::Resumed { .. }
-            | Event::Paused { .. }
-            | Event::Answered { .. }
-            | Event::BreakpointsSet { .. }
-            | Event::GraphExtended { .. }
-            | Event::Finished { .. } => self.summarize_run_event(entry),
+            Event::Run(
+                RunEvent::StepStarted { .. }
+                | RunEvent::FannedOut { .. }
+                | RunEvent::FannedIn { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::AttemptFailed { .. }
+                | RunEvent::StepFinished { .. }
+                | RunEvent::StepFailed { .. },
+            ) => self.summarize_step_event(&entry.event),
+            Event::Sop(_) => self.summarize_sop_event(&entry.event),
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Answered { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::GraphExtended { .. }
+                | RunEvent::Finished { .. },
+            ) => self.summarize_run_event(entry),
         };
         EventSummary {
             seq: entry.seq,
@@ -115,13 +114,13 @@ impl EventSummarizer {
             ..EventSummary::default()
         };
         match event {
-            Event::StepStarted {
+            Event::Run(RunEvent::StepStarted {
                 step,
                 node,
                 attempt,
                 of,
                 ..
-            } => {
+            }) => {
                 if let Some(item) = of {
                     self.items.insert(*step, item.index);
                 }
@@ -131,28 +130,32 @@ impl EventSummarizer {
                     ..line("step_started", step, self.name(*node), "running")
                 }
             }
-            Event::FannedOut { step, node, .. } => {
+            Event::Run(RunEvent::FannedOut { step, node, .. }) => {
                 line("spread", step, self.name(*node), "running")
             }
-            Event::FannedIn { step, node } => line("gathered", step, self.name(*node), "succeeded"),
-            Event::Waiting { step, node, .. } => line("waiting", step, self.name(*node), "waiting"),
-            Event::AttemptFailed { step, failure, .. } => EventSummary {
+            Event::Run(RunEvent::FannedIn { step, node }) => {
+                line("gathered", step, self.name(*node), "succeeded")
+            }
+            Event::Run(RunEvent::Waiting { step, node, .. }) => {
+                line("waiting", step, self.name(*node), "waiting")
+            }
+            Event::Run(RunEvent::AttemptFailed { step, failure, .. }) => EventSummary {
                 item: self.items.get(step).copied(),
                 message: Some(failure.message.clone()),
                 ..line("attempt_failed", step, None, "retrying")
             },
-            Event::StepFinished {
+            Event::Run(RunEvent::StepFinished {
                 step, node, label, ..
-            } => EventSummary {
+            }) => EventSummary {
                 item: self.items.remove(step),
                 label: label.clone(),
                 ..line("step_finished", step, self.name(*node), "succeeded")
             },
-            Event::StepFailed {
+            Event::Run(RunEvent::StepFailed {
                 step,
                 node,
                 failure,
-            } => EventSummary {
+            }) => EventSummary {
                 item: self.items.remove(step),
                 message: Some(failure.message.clone()),
                 ..line("step_failed", step, self.name(*node), "failed")
@@ -169,13 +172,13 @@ impl EventSummarizer {
             ..EventSummary::default()
         };
         match &entry.event {
-            Event::Started(started) => {
+            Event::Run(RunEvent::Started(started)) => {
                 let nodes = started.workflow.nodes.iter();
                 self.names = nodes.map(|node| node.id.clone()).collect();
                 line("started", Some(&started.by))
             }
-            Event::Resumed { by } => line("resumed", Some(by)),
-            Event::Paused { pause } => {
+            Event::Run(RunEvent::Resumed { by }) => line("resumed", Some(by)),
+            Event::Run(RunEvent::Paused { pause }) => {
                 self.paused_nodes.insert(entry.seq, pause.node());
                 let node = pause.node().and_then(|node| self.name(node));
                 EventSummary {
@@ -185,13 +188,13 @@ impl EventSummarizer {
                     ..line("paused", None)
                 }
             }
-            Event::Answered {
+            Event::Run(RunEvent::Answered {
                 pause,
                 by,
                 why,
                 via,
                 ..
-            } => EventSummary {
+            }) => EventSummary {
                 via: via.map(AnswerChannel::as_str),
                 node: self
                     .paused_nodes
@@ -201,13 +204,13 @@ impl EventSummarizer {
                 message: why.clone(),
                 ..line("answered", Some(by))
             },
-            Event::BreakpointsSet { by, .. } => line("watched", Some(by)),
-            Event::GraphExtended { patch, by } => {
+            Event::Run(RunEvent::BreakpointsSet { by, .. }) => line("watched", Some(by)),
+            Event::Run(RunEvent::GraphExtended { patch, by }) => {
                 self.names
                     .extend(patch.nodes.iter().map(|node| node.id.clone()));
                 line("amended", Some(by))
             }
-            Event::Finished { outcome } => EventSummary {
+            Event::Run(RunEvent::Finished { outcome }) => EventSummary {
                 status: Some(outcome.status()),
                 ..line("finished", None)
             },
@@ -222,31 +225,31 @@ impl EventSummarizer {
             ..EventSummary::default()
         };
         match event {
-            Event::SopStarted(begun) => {
+            Event::Sop(SopEvent::SopStarted(begun)) => {
                 self.sops.clone_from(&begun.sops);
                 EventSummary {
                     by: Some(begun.by.clone()),
                     ..line("guided")
                 }
             }
-            Event::Moved(moved) => EventSummary {
+            Event::Sop(SopEvent::Moved(moved)) => EventSummary {
                 node: self.node_at(moved.to),
                 message: moved.reason.as_deref().map(str::to_owned),
                 ..line("moved")
             },
-            Event::Noted(_) => line("noted"),
-            Event::ToolCalled(called) => EventSummary {
+            Event::Sop(SopEvent::Noted(_)) => line("noted"),
+            Event::Sop(SopEvent::ToolCalled(called)) => EventSummary {
                 message: Some(called.tool.to_string()),
                 ..line("tool_called")
             },
-            Event::ToolAnswered(answered) => EventSummary {
+            Event::Sop(SopEvent::ToolAnswered(answered)) => EventSummary {
                 status: Some(match answered.failure {
                     Some(_) => "failed",
                     None => "succeeded",
                 }),
                 ..line("tool_answered")
             },
-            Event::Refused(refused) => EventSummary {
+            Event::Sop(SopEvent::Refused(refused)) => EventSummary {
                 message: Some(refused.why.to_string()),
                 ..line("refused")
             },

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use tramline_expr::Str;
 use tramline_workflow::ids::{NodeIx, StepNo};
-use tramline_workflow::journal::{Answer, Entry, Event};
+use tramline_workflow::journal::{Answer, Entry, Event, RunEvent, SopEvent};
 use tramline_workflow::run::Run;
 use tramline_workflow::sop::Sop;
 use tramline_workflow::workflow::{DEFAULT_LABEL, ERROR_LABEL};
@@ -98,7 +98,7 @@ impl RunSnapshot {
         let (mut visits, mut path) = (HashMap::<Str, u64>::new(), Vec::<Str>::new());
         for entry in entries {
             last = teller.summarize(entry);
-            if let (Event::Moved(_), Some(node)) = (&entry.event, &last.node) {
+            if let (Event::Sop(SopEvent::Moved(_)), Some(node)) = (&entry.event, &last.node) {
                 *visits.entry(node.clone()).or_default() += 1;
                 path.push(node.clone());
             }
@@ -132,15 +132,15 @@ impl RunSnapshot {
 impl SnapshotFold {
     fn add(&mut self, entry: &Entry, line: &EventSummary) {
         match &entry.event {
-            Event::Answered { answer, .. } => self.answered(line, answer),
-            Event::StepFinished { node, label, .. } if line.item.is_none() => {
+            Event::Run(RunEvent::Answered { answer, .. }) => self.answered(line, answer),
+            Event::Run(RunEvent::StepFinished { node, label, .. }) if line.item.is_none() => {
                 let label = label.clone().unwrap_or_else(|| DEFAULT_LABEL.into());
                 self.ended.insert((*node, label));
             }
-            Event::FannedIn { node, .. } => {
+            Event::Run(RunEvent::FannedIn { node, .. }) => {
                 self.ended.insert((*node, DEFAULT_LABEL.into()));
             }
-            Event::StepFailed { node, .. } if line.item.is_none() => {
+            Event::Run(RunEvent::StepFailed { node, .. }) if line.item.is_none() => {
                 self.ended.insert((*node, ERROR_LABEL.into()));
             }
             _ => {}

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use tramline_expr::{Str, Value};
 use tramline_workflow::ids::Seq;
 use tramline_workflow::journal::{
-    CheckedRule, Entry, Event, MoveKind, RequestKind, SessionNote, SopMove, operands_value,
+    CheckedRule, Entry, Event, MoveKind, RequestKind, SessionNote, SopEvent, SopMove,
+    operands_value,
 };
 
 /// Entries of each kind that are returned, the latest ones; bounds the reply.
@@ -107,18 +108,18 @@ impl SopHistory {
         for entry in entries {
             let line = teller.summarize(entry);
             match &entry.event {
-                Event::SopStarted(begun) => {
+                Event::Sop(SopEvent::SopStarted(begun)) => {
                     names = begun.sops.iter().map(|sop| sop.name.clone()).collect();
                 }
-                Event::Moved(moved) => {
+                Event::Sop(SopEvent::Moved(moved)) => {
                     let node = line.node.unwrap_or_default();
                     walked.here = Some(node.clone());
                     let inner = names.get(moved.to.sop as usize);
                     let inner = inner.filter(|_| moved.to.sop > 0).cloned();
                     walked.path.push(move_entry(entry, moved, node, inner));
                 }
-                Event::Noted(note) => walked.add_note(note),
-                Event::ToolCalled(called) => {
+                Event::Sop(SopEvent::Noted(note)) => walked.add_note(note),
+                Event::Sop(SopEvent::ToolCalled(called)) => {
                     open.insert(called.call, walked.calls.len());
                     walked.calls.push(CallEntry {
                         seq: entry.seq,
@@ -129,13 +130,13 @@ impl SopHistory {
                         rules: called.rules.iter().map(CheckedRule::to_value).collect(),
                     });
                 }
-                Event::ToolAnswered(answered) => {
+                Event::Sop(SopEvent::ToolAnswered(answered)) => {
                     let at = open.remove(&answered.call);
                     if let Some(call) = at.and_then(|at| walked.calls.get_mut(at)) {
                         call.ok = Some(answered.failure.is_none());
                     }
                 }
-                Event::Refused(refused) => walked.refused.push(RefusalEntry {
+                Event::Sop(SopEvent::Refused(refused)) => walked.refused.push(RefusalEntry {
                     seq: entry.seq,
                     at_ms: entry.at_ms,
                     what: refused.what,

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use tramline_expr::Str;
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Answer, Entry, Event, Pause};
+use tramline_workflow::journal::{Answer, Entry, Event, Pause, RunEvent};
 
 /// The status of a step, as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,65 +141,63 @@ impl TimelineBuilder {
     fn add(&mut self, entry: &Entry) {
         let at_ms = entry.at_ms;
         match &entry.event {
-            Event::Started(started) => {
+            Event::Run(RunEvent::Started(started)) => {
                 let nodes = started.workflow.nodes.iter();
                 self.nodes = nodes.map(|node| node.id.clone()).collect();
             }
-            Event::GraphExtended { patch, .. } => {
+            Event::Run(RunEvent::GraphExtended { patch, .. }) => {
                 self.nodes
                     .extend(patch.nodes.iter().map(|node| node.id.clone()));
             }
-            Event::StepStarted {
+            Event::Run(RunEvent::StepStarted {
                 step,
                 node,
                 attempt,
                 of,
                 ..
-            } => {
+            }) => {
                 let bar = self.span(*step, node.0, at_ms);
                 bar.attempts = *attempt;
                 bar.item = bar.item.or(of.map(|item| item.index));
             }
-            Event::FannedOut { step, node, .. } => {
+            Event::Run(RunEvent::FannedOut { step, node, .. }) => {
                 self.span(*step, node.0, at_ms);
             }
-            Event::Waiting { step, node, .. } => {
+            Event::Run(RunEvent::Waiting { step, node, .. }) => {
                 self.span(*step, node.0, at_ms).code = StepStatusCode::Waiting;
             }
-            Event::StepFinished { step, node, .. } | Event::FannedIn { step, node } => {
+            Event::Run(RunEvent::StepFinished { step, node, .. })
+            | Event::Run(RunEvent::FannedIn { step, node }) => {
                 self.finish_span(*step, node.0, at_ms, StepStatusCode::Succeeded);
             }
-            Event::StepFailed { step, node, .. } => {
+            Event::Run(RunEvent::StepFailed { step, node, .. }) => {
                 self.finish_span(*step, node.0, at_ms, StepStatusCode::Failed);
             }
-            Event::Paused {
+            Event::Run(RunEvent::Paused {
                 pause: Pause::InDoubt { step, .. } | Pause::Child { step, .. },
-            } => {
+            }) => {
                 self.pause_steps.insert(entry.seq, *step);
             }
-            Event::Answered {
+            Event::Run(RunEvent::Answered {
                 pause,
                 answer: Answer::Skip { .. },
                 ..
-            } => {
+            }) => {
                 let step = self.pause_steps.get(pause).copied();
                 if let Some(place) = step.and_then(|step| self.span_indexes.get(&step)) {
                     let bar = self.steps[*place];
                     self.finish_span(bar.step, bar.node, at_ms, StepStatusCode::Succeeded);
                 }
             }
-            Event::Resumed { .. }
-            | Event::AttemptFailed { .. }
-            | Event::Paused { .. }
-            | Event::Answered { .. }
-            | Event::BreakpointsSet { .. }
-            | Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_)
-            | Event::Finished { .. } => {}
+            Event::Run(
+                RunEvent::Resumed { .. }
+                | RunEvent::AttemptFailed { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Answered { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::Finished { .. },
+            )
+            | Event::Sop(_) => {}
         }
     }
 }

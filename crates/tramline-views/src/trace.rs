@@ -8,7 +8,7 @@ use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::failure::Failure;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{NodeIx, RunId, Seq, StepNo};
-use tramline_workflow::journal::{Entry, Event, FanOutItem, Outcome};
+use tramline_workflow::journal::{Entry, Event, FanOutItem, Outcome, RunEvent};
 use tramline_workflow::workflow::Action;
 
 mod builder;
@@ -273,16 +273,16 @@ pub fn step_seqs(entries: &[Entry], step: StepNo) -> (Option<Seq>, Option<Seq>) 
     let (mut first, mut last) = (None, None);
     for entry in entries {
         match &entry.event {
-            Event::StepStarted { step: it, .. }
-            | Event::FannedOut { step: it, .. }
-            | Event::Waiting { step: it, .. }
+            Event::Run(RunEvent::StepStarted { step: it, .. })
+            | Event::Run(RunEvent::FannedOut { step: it, .. })
+            | Event::Run(RunEvent::Waiting { step: it, .. })
                 if *it == step =>
             {
                 first = first.or(Some(entry.seq));
             }
-            Event::StepFinished { step: it, .. }
-            | Event::StepFailed { step: it, .. }
-            | Event::FannedIn { step: it, .. }
+            Event::Run(RunEvent::StepFinished { step: it, .. })
+            | Event::Run(RunEvent::StepFailed { step: it, .. })
+            | Event::Run(RunEvent::FannedIn { step: it, .. })
                 if *it == step =>
             {
                 last = Some(entry.seq);

@@ -21,7 +21,7 @@ use tramline_views::trace::{self, Trace};
 use tramline_workflow::explanation::{ExplanationNode, trial_limits};
 use tramline_workflow::ids::{RunId, Seq, StepNo, ToolName};
 use tramline_workflow::inspect::RunInspector;
-use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::journal::{Entry, Event, RunEvent, SopEvent};
 use tramline_workflow::scope::EvalMoment;
 
 /// The maximum number of steps in one reply.
@@ -61,32 +61,29 @@ pub(crate) async fn at(
     response::load_started(&desk, &owner, &run).await?;
     let entries = desk.engine.entries(&run).await?;
     let past = up_to(&run, &entries, seq)?;
-    if let Some(Event::SopStarted(begun)) = past.first().map(|entry| &entry.event) {
+    if let Some(Event::Sop(SopEvent::SopStarted(begun))) = past.first().map(|entry| &entry.event) {
         let Some(sop) = begun.sops.first() else {
             return Err(ApiError::not_found("the run is not an SOP session"));
         };
         let mut told = serde_json::to_value(RunSnapshot::of_sop(sop, past)).unwrap_or_default();
         let ended = past.last().and_then(|entry| match &entry.event {
-            Event::Finished { outcome } => Some(outcome.status()),
-            Event::Started(_)
-            | Event::Resumed { .. }
-            | Event::StepStarted { .. }
-            | Event::FannedOut { .. }
-            | Event::FannedIn { .. }
-            | Event::Waiting { .. }
-            | Event::AttemptFailed { .. }
-            | Event::StepFinished { .. }
-            | Event::StepFailed { .. }
-            | Event::Paused { .. }
-            | Event::Answered { .. }
-            | Event::BreakpointsSet { .. }
-            | Event::GraphExtended { .. }
-            | Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_) => None,
+            Event::Run(RunEvent::Finished { outcome }) => Some(outcome.status()),
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::StepStarted { .. }
+                | RunEvent::FannedOut { .. }
+                | RunEvent::FannedIn { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::AttemptFailed { .. }
+                | RunEvent::StepFinished { .. }
+                | RunEvent::StepFailed { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Answered { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::GraphExtended { .. },
+            )
+            | Event::Sop(_) => None,
         });
         told["status"] = json!(ended.unwrap_or(RunStatus::SopSession.as_str()));
         told["questions"] = json!([]);

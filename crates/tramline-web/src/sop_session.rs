@@ -11,7 +11,7 @@ use tramline_views::pause_view;
 use tramline_views::sop_history::SopHistory;
 use tramline_workflow::graph::Patch;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
-use tramline_workflow::journal::{Entry, Event, Pause};
+use tramline_workflow::journal::{Entry, Event, Pause, RunEvent};
 use tramline_workflow::workflow::Action;
 
 pub(crate) async fn sop_history(
@@ -54,26 +54,23 @@ pub(crate) async fn amendments(
         .entries
         .iter()
         .filter_map(|entry| match &entry.event {
-            Event::GraphExtended { patch, by } => Some((entry, patch, by)),
-            Event::Started(_)
-            | Event::Resumed { .. }
-            | Event::StepStarted { .. }
-            | Event::FannedOut { .. }
-            | Event::FannedIn { .. }
-            | Event::Waiting { .. }
-            | Event::AttemptFailed { .. }
-            | Event::StepFinished { .. }
-            | Event::StepFailed { .. }
-            | Event::Paused { .. }
-            | Event::Answered { .. }
-            | Event::BreakpointsSet { .. }
-            | Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_)
-            | Event::Finished { .. } => None,
+            Event::Run(RunEvent::GraphExtended { patch, by }) => Some((entry, patch, by)),
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::StepStarted { .. }
+                | RunEvent::FannedOut { .. }
+                | RunEvent::FannedIn { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::AttemptFailed { .. }
+                | RunEvent::StepFinished { .. }
+                | RunEvent::StepFailed { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Answered { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::Finished { .. },
+            )
+            | Event::Sop(_) => None,
         });
     let made = made.enumerate().map(|(number, (entry, patch, by))| {
         let mut told = patch_json(&desk.engine, number + 1, patch);
@@ -130,8 +127,8 @@ fn open_question(loaded: &LoadedRun) -> Option<Seq> {
             .find(fits)
             .map(|entry| entry.seq)
     };
-    let amended = place(|event| matches!(event, Event::GraphExtended { .. }))?;
-    let answered = place(|event| matches!(event, Event::Answered { .. }));
+    let amended = place(|event| matches!(event, Event::Run(RunEvent::GraphExtended { .. })))?;
+    let answered = place(|event| matches!(event, Event::Run(RunEvent::Answered { .. })));
     let mut asked = loaded.run.pauses.iter();
     let (seq, _) = asked.find(|(_, pause)| matches!(pause, Pause::Layer { .. }))?;
     answered

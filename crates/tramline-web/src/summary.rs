@@ -9,7 +9,7 @@ use tramline_engine::{Engine, LoadedRun};
 use tramline_expr::Value;
 use tramline_views::event_summary::EventSummarizer;
 use tramline_workflow::ids::{RunId, Seq};
-use tramline_workflow::journal::{Answer, Entry, Event, Outcome};
+use tramline_workflow::journal::{Answer, Entry, Event, Outcome, RunEvent};
 use tramline_workflow::run::Run;
 
 /// The maximum number of cached summaries; beyond it the cache is cleared.
@@ -106,11 +106,11 @@ fn failures(loaded: &LoadedRun) -> (Vec<Told>, usize) {
     let (mut teller, mut failed, mut count) = (EventSummarizer::default(), Vec::new(), 0);
     for entry in &loaded.entries {
         let line = teller.summarize(entry);
-        let Event::StepFailed {
+        let Event::Run(RunEvent::StepFailed {
             step,
             node,
             failure,
-        } = &entry.event
+        }) = &entry.event
         else {
             continue;
         };
@@ -138,12 +138,12 @@ pub(crate) fn rejection(run: &Run, entries: &[Entry]) -> Option<Told> {
     };
     let node = node.map(|node| run.graph.node(node).id.clone());
     let rejected = |entry: &Entry| {
-        let Event::Answered {
+        let Event::Run(RunEvent::Answered {
             answer: Answer::Reject,
             by,
             via,
             ..
-        } = &entry.event
+        }) = &entry.event
         else {
             return None;
         };
@@ -163,7 +163,7 @@ fn own_started_ms(loaded: &LoadedRun) -> i64 {
         return run.started_ms;
     };
     let mut own = loaded.entries.iter().skip(fork.seq as usize);
-    let resumed = own.find(|entry| matches!(entry.event, Event::Resumed { .. }));
+    let resumed = own.find(|entry| matches!(entry.event, Event::Run(RunEvent::Resumed { .. })));
     resumed.map_or(run.started_ms, |entry| entry.at_ms)
 }
 

@@ -15,6 +15,7 @@ use tramline_expr::{Str, Value};
 mod budget;
 mod codec;
 mod content_digest;
+mod event_tag;
 mod pause;
 mod proposed_call;
 mod sop_event;
@@ -70,9 +71,41 @@ impl fmt::Display for InvalidEvent {
 
 impl std::error::Error for InvalidEvent {}
 
+/// What can happen in a journal: in the run of a workflow, or in an SOP session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Event {
+    /// An event of a run. An SOP session also ends with [`RunEvent::Finished`].
+    Run(RunEvent),
+    /// An event of an SOP session.
+    Sop(SopEvent),
+}
+
+impl From<RunEvent> for Event {
+    fn from(event: RunEvent) -> Self {
+        Self::Run(event)
+    }
+}
+
+impl From<SopEvent> for Event {
+    fn from(event: SopEvent) -> Self {
+        Self::Sop(event)
+    }
+}
+
+impl Event {
+    /// How the run or the session ended, if this is its last event.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Self::Run(RunEvent::Finished { outcome }) => Some(outcome),
+            Self::Run(_) | Self::Sop(_) => None,
+        }
+    }
+}
+
 /// What can happen in a run. Closed: a new event must break the build where it matters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Event {
+pub enum RunEvent {
     /// The run started. Always the first event, and only the first.
     Started(Box<RunStarted>),
     /// A process took over the run; calls open at this point are in doubt.
@@ -193,6 +226,23 @@ pub enum Event {
         /// Who extended it.
         by: Str,
     },
+    /// The run ended. Always the last event.
+    Finished {
+        /// How it ended.
+        outcome: Outcome,
+    },
+}
+
+impl RunEvent {
+    /// Whether it says that a process took over; journals of SOP sessions may contain it too.
+    pub fn is_take_over(&self) -> bool {
+        matches!(self, Self::Resumed { .. })
+    }
+}
+
+/// What can happen in an SOP session, beside its end. Closed, like [`RunEvent`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SopEvent {
     /// An SOP session started. Always the first event, and only the first.
     #[serde(rename = "Guided")]
     SopStarted(Box<SopStarted>),
@@ -206,9 +256,4 @@ pub enum Event {
     ToolAnswered(Box<ToolAnswered>),
     /// An SOP session refused a move or a call.
     Refused(Box<RefusedRequest>),
-    /// The run ended. Always the last event.
-    Finished {
-        /// How it ended.
-        outcome: Outcome,
-    },
 }

@@ -6,8 +6,8 @@
 use crate::graph::{Graph, Problem};
 use crate::ids::{NodeIx, RunId, Seq, StepNo};
 use crate::journal::{
-    Budget, Entry, Event, FanOutItem, InvalidEvent, Outcome, Pause, ProposedCall, RunStarted,
-    SettingVersions,
+    Budget, Entry, Event, FanOutItem, InvalidEvent, Outcome, Pause, ProposedCall, RunEvent,
+    RunStarted, SettingVersions,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -214,7 +214,7 @@ impl Run {
         let Some(Entry {
             seq: 1,
             at_ms,
-            event: Event::Started(started),
+            event: Event::Run(RunEvent::Started(started)),
         }) = entries.next()
         else {
             let message = "a journal must begin with Started".to_owned();
@@ -245,27 +245,30 @@ impl Run {
         if self.outcome.is_some() {
             return Err(illegal("the run has ended".into()));
         }
+        let Event::Run(event) = &entry.event else {
+            return Err(illegal("it belongs to an SOP session".into()));
+        };
         self.event_ms = entry.at_ms;
-        self.apply_event(entry).map_err(illegal)?;
+        self.apply_event(entry, event).map_err(illegal)?;
         self.update_clock(entry.at_ms);
         self.seq = entry.seq;
         self.updated_ms = entry.at_ms;
         Ok(())
     }
 
-    fn apply_event(&mut self, entry: &Entry) -> Result<(), String> {
-        match &entry.event {
-            Event::Started(_) => return Err("the run has already started".into()),
-            Event::Resumed { .. } => self.apply_take_over(),
-            Event::StepStarted { .. } => self.step_started(&entry.event)?,
-            Event::FannedOut { step, node, items } => self.start_fan_out(*step, *node, items)?,
-            Event::FannedIn { step, node } => self.finish_fan_out(*step, *node)?,
-            Event::Waiting {
+    fn apply_event(&mut self, entry: &Entry, event: &RunEvent) -> Result<(), String> {
+        match event {
+            RunEvent::Started(_) => return Err("the run has already started".into()),
+            RunEvent::Resumed { .. } => self.apply_take_over(),
+            RunEvent::StepStarted { .. } => self.step_started(event)?,
+            RunEvent::FannedOut { step, node, items } => self.start_fan_out(*step, *node, items)?,
+            RunEvent::FannedIn { step, node } => self.finish_fan_out(*step, *node)?,
+            RunEvent::Waiting {
                 step,
                 node,
                 until_ms,
             } => self.waiting(*step, *node, *until_ms)?,
-            Event::AttemptFailed { step, in_doubt, .. } => {
+            RunEvent::AttemptFailed { step, in_doubt, .. } => {
                 let open = self.open_step(*step)?;
                 open.stage = match in_doubt {
                     true => StepStage::Orphaned,
@@ -275,7 +278,7 @@ impl Run {
                 open.repeatable &= !in_doubt;
                 open.failed_attempts += 1;
             }
-            Event::StepFinished {
+            RunEvent::StepFinished {
                 step,
                 node,
                 label,
@@ -287,7 +290,7 @@ impl Run {
                     None => self.step_ended(*node, label.as_ref(), output.clone()),
                 }
             }
-            Event::StepFailed {
+            RunEvent::StepFailed {
                 step,
                 node,
                 failure,
@@ -295,19 +298,13 @@ impl Run {
                 Some(item) => self.fail_item(item, failure)?,
                 None => self.step_failed(*node, failure),
             },
-            Event::Paused { pause } => self.apply_pause(entry, pause)?,
-            Event::Answered { .. } => self.apply_answer(entry)?,
-            Event::BreakpointsSet { watch, .. } => {
+            RunEvent::Paused { pause } => self.apply_pause(entry, pause)?,
+            RunEvent::Answered { .. } => self.apply_answer(entry)?,
+            RunEvent::BreakpointsSet { watch, .. } => {
                 self.breakpoints = CompiledBreakpoints::compile(&self.graph, watch)?
             }
-            Event::GraphExtended { patch, .. } => self.apply_patch(patch)?,
-            Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_) => return Err("it belongs to an SOP session".to_owned()),
-            Event::Finished { outcome } => {
+            RunEvent::GraphExtended { patch, .. } => self.apply_patch(patch)?,
+            RunEvent::Finished { outcome } => {
                 self.outcome = Some(outcome.clone());
                 self.open_steps.clear();
                 self.pauses.clear();

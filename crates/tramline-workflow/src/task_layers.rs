@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::failure::FailureKind;
     use crate::ids::RunId;
-    use crate::journal::{Entry, Event, Pause, RunStarted};
+    use crate::journal::{Entry, Event, Pause, RunEvent, RunStarted};
     use crate::workflow::{Edge, Node, Workflow};
     use std::sync::Arc;
 
@@ -210,15 +210,16 @@ mod tests {
         Run::start(RunId::new(0, 0), graph, started, 1_000).unwrap()
     }
 
-    fn apply(run: &mut Run, at_ms: i64, event: Event) {
+    fn apply(run: &mut Run, at_ms: i64, event: RunEvent) {
         let seq = run.seq + 1;
+        let event = Event::Run(event);
         run.apply(&Entry { seq, at_ms, event }).unwrap();
     }
 
     #[test]
     fn the_run_knows_layers_results_and_what_is_skipped() {
         let mut run = started();
-        let done = Event::StepFinished {
+        let done = RunEvent::StepFinished {
             step: 1,
             node: NodeIx(0),
             label: None,
@@ -226,14 +227,14 @@ mod tests {
         };
         apply(&mut run, 1_005, done);
         let failure = Failure::new(FailureKind::Tool, "no");
-        let failed = Event::StepFailed {
+        let failed = RunEvent::StepFailed {
             step: 2,
             node: NodeIx(1),
             failure: failure.clone(),
         };
         apply(&mut run, 1_012, failed);
         let pause = Pause::Layer { index: 0 };
-        apply(&mut run, 1_012, Event::Paused { pause });
+        apply(&mut run, 1_012, RunEvent::Paused { pause });
         let layers = TaskLayers::of(&run);
         let tasks = layers.tasks.iter();
         let tasks: Vec<_> = tasks.map(|it| (it.layer, it.result.clone())).collect();

@@ -8,7 +8,7 @@ use tramline_sop::audit::{Transcript, TranscriptEntry};
 use tramline_sop::{CallRequest, MoveRequest, NeededCall, SopDecision, SopRefusal, SopSession};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::{RunId, ToolName};
-use tramline_workflow::journal::{Entry, Event, SopStarted, ToolAnswered};
+use tramline_workflow::journal::{Entry, Event, SopEvent, SopStarted, ToolAnswered};
 
 /// Attempts at a call: each rejection names something new to do.
 const TRIES_MAX: usize = 12;
@@ -200,14 +200,16 @@ impl<'r> ReplayAgent<'r> {
             let turn = self.attempt(tool, arguments)?;
             let Some(refusal) = turn.refusal.clone() else {
                 let is_asked = turn.events.iter().any(
-                    |event| matches!(event, Event::ToolCalled(called) if called.run.is_some()),
+                    |event| matches!(event, Event::Sop(SopEvent::ToolCalled(called)) if called.run.is_some()),
                 );
                 last = if is_asked {
                     GateOutcome::Asked
                 } else {
                     GateOutcome::Made
                 };
-                if let (true, Some(Event::ToolCalled(called))) = (is_asked, turn.events.first()) {
+                if let (true, Some(Event::Sop(SopEvent::ToolCalled(called)))) =
+                    (is_asked, turn.events.first())
+                {
                     let broken = called.rules.iter().filter(|it| it.holds == Some(false));
                     says = broken
                         .map(|it| it.describe())
@@ -286,7 +288,7 @@ impl<'r> ReplayAgent<'r> {
             edited_arguments: None,
         };
         self.record(&SopDecision {
-            events: vec![Event::ToolAnswered(Box::new(answered))],
+            events: vec![Event::Sop(SopEvent::ToolAnswered(Box::new(answered)))],
             ..SopDecision::default()
         })?;
         Ok(accepted)

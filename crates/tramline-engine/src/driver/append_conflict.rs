@@ -11,32 +11,31 @@ use crate::fault::Fault;
 use crate::ports::Claim;
 use std::collections::BTreeSet;
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Entry, Event, Pause};
+use tramline_workflow::journal::{Entry, Event, Pause, RunEvent};
 use tramline_workflow::run::{Run, StepStage};
 
 /// Whether an event is a command, which any process may append. All others come from the driver.
 pub(super) fn is_command(event: &Event) -> bool {
     match event {
-        Event::Answered { .. }
-        | Event::BreakpointsSet { .. }
-        | Event::GraphExtended { .. }
-        | Event::Finished { .. } => true,
-        Event::Started(_)
-        | Event::Resumed { .. }
-        | Event::StepStarted { .. }
-        | Event::FannedOut { .. }
-        | Event::FannedIn { .. }
-        | Event::Waiting { .. }
-        | Event::AttemptFailed { .. }
-        | Event::StepFinished { .. }
-        | Event::StepFailed { .. }
-        | Event::Paused { .. }
-        | Event::SopStarted(_)
-        | Event::Moved(_)
-        | Event::Noted(_)
-        | Event::ToolCalled(_)
-        | Event::ToolAnswered(_)
-        | Event::Refused(_) => false,
+        Event::Run(
+            RunEvent::Answered { .. }
+            | RunEvent::BreakpointsSet { .. }
+            | RunEvent::GraphExtended { .. }
+            | RunEvent::Finished { .. },
+        ) => true,
+        Event::Run(
+            RunEvent::Started(_)
+            | RunEvent::Resumed { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::FannedOut { .. }
+            | RunEvent::FannedIn { .. }
+            | RunEvent::Waiting { .. }
+            | RunEvent::AttemptFailed { .. }
+            | RunEvent::StepFinished { .. }
+            | RunEvent::StepFailed { .. }
+            | RunEvent::Paused { .. },
+        )
+        | Event::Sop(_) => false,
     }
 }
 
@@ -88,33 +87,30 @@ impl Driver {
         let mut announced = Vec::new();
         for Entry { event, .. } in ours {
             let (step, is_attempt) = match &event {
-                Event::Resumed { .. } if self.run.outcome.is_none() => (None, false),
-                Event::Answered { pause, .. } => {
+                Event::Run(RunEvent::Resumed { .. }) if self.run.outcome.is_none() => (None, false),
+                Event::Run(RunEvent::Answered { pause, .. }) => {
                     self.check_still_pending(*pause)?;
                     (None, false)
                 }
-                Event::StepStarted { step, .. } => (Some(*step), true),
-                Event::StepFinished { step, .. }
-                | Event::StepFailed { step, .. }
-                | Event::AttemptFailed { step, .. }
-                | Event::Paused {
+                Event::Run(RunEvent::StepStarted { step, .. }) => (Some(*step), true),
+                Event::Run(RunEvent::StepFinished { step, .. })
+                | Event::Run(RunEvent::StepFailed { step, .. })
+                | Event::Run(RunEvent::AttemptFailed { step, .. })
+                | Event::Run(RunEvent::Paused {
                     pause: Pause::InDoubt { step, .. } | Pause::Child { step, .. },
-                } => (Some(*step), false),
-                Event::Started(_)
-                | Event::Resumed { .. }
-                | Event::FannedOut { .. }
-                | Event::FannedIn { .. }
-                | Event::Waiting { .. }
-                | Event::Paused { .. }
-                | Event::BreakpointsSet { .. }
-                | Event::GraphExtended { .. }
-                | Event::SopStarted(_)
-                | Event::Moved(_)
-                | Event::Noted(_)
-                | Event::ToolCalled(_)
-                | Event::ToolAnswered(_)
-                | Event::Refused(_)
-                | Event::Finished { .. } => continue,
+                }) => (Some(*step), false),
+                Event::Run(
+                    RunEvent::Started(_)
+                    | RunEvent::Resumed { .. }
+                    | RunEvent::FannedOut { .. }
+                    | RunEvent::FannedIn { .. }
+                    | RunEvent::Waiting { .. }
+                    | RunEvent::Paused { .. }
+                    | RunEvent::BreakpointsSet { .. }
+                    | RunEvent::GraphExtended { .. }
+                    | RunEvent::Finished { .. },
+                )
+                | Event::Sop(_) => continue,
             };
             // A failed item may have closed the others.
             let is_theirs =
@@ -143,7 +139,8 @@ impl Driver {
     /// journal. Our answers are applied again or, while another process drives the run, appended
     /// for that process.
     pub(super) async fn reload_run(&mut self) -> Result<(), Fault> {
-        let is_answer = |entry: &Entry| matches!(entry.event, Event::Answered { .. });
+        let is_answer =
+            |entry: &Entry| matches!(entry.event, Event::Run(RunEvent::Answered { .. }));
         let ours = self.journal.discard().into_iter();
         let mut answers: Vec<Event> = ours.filter(is_answer).map(|entry| entry.event).collect();
         // No non-repeatable call has been sent: its start would be in the journal.
@@ -176,9 +173,10 @@ impl Driver {
             };
         }
         let by = self.inner.options.process_name.clone();
-        self.journal.record(&mut self.run, Event::Resumed { by })?;
+        self.journal
+            .record(&mut self.run, Event::Run(RunEvent::Resumed { by }))?;
         for answer in answers {
-            if let Event::Answered { pause, .. } = &answer {
+            if let Event::Run(RunEvent::Answered { pause, .. }) = &answer {
                 self.check_still_pending(*pause)?;
             }
             self.journal.record_command(&mut self.run, answer)?;

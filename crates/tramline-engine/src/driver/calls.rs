@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_expr::{Str, Value};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::{NodeIx, Seq, StepNo, ToolName};
-use tramline_workflow::journal::{AgentRun, CallingStep, Event, ParentStep, Pause};
+use tramline_workflow::journal::{AgentRun, CallingStep, Event, ParentStep, Pause, RunEvent};
 use tramline_workflow::run::{Approval, OpenStep};
 use tramline_workflow::trace_context::TraceContext;
 use tramline_workflow::workflow::{Action, ItemFailures, WORKFLOW_SERVER};
@@ -271,14 +271,14 @@ impl Driver {
         let Some(open) = self.run.open_steps.get(&step) else {
             return Ok(());
         };
-        let event = Event::StepStarted {
+        let event = Event::Run(RunEvent::StepStarted {
             step,
             node: open.node,
             attempt: open.attempt + 1,
             arguments: Value::Null,
             repeatable: open.repeatable,
             of: open.item,
-        };
+        });
         let seq = self.journal.record(&mut self.run, event)?;
         self.send_or_hold(step, seq)
     }
@@ -328,12 +328,12 @@ impl Driver {
                     }
                     (Some(open), ChildOutcome::Answer(Ok(output))) => {
                         let (node, repeatable) = (open.node, open.repeatable);
-                        let event = Event::StepFinished {
+                        let event = Event::Run(RunEvent::StepFinished {
                             step,
                             node,
                             label: None,
                             output,
-                        };
+                        });
                         self.record_step_event(step, node, event)?;
                         if !repeatable {
                             self.settled_at = self.run.seq;
@@ -384,21 +384,21 @@ impl Driver {
         let retry = own.or_else(|| usual.filter(|_| away && !barred));
         let wait_ms = retry.and_then(|retry| retry.wait_ms(attempt));
         if doubtful && !self.is_handled(open) {
-            let event = Event::AttemptFailed {
+            let event = Event::Run(RunEvent::AttemptFailed {
                 step,
                 failure,
                 wait_ms: 0,
                 in_doubt: true,
-            };
+            });
             return self.record_step_event(step, node, event).map(drop);
         }
         if let (Some(wait_ms), true, false) = (wait_ms, failure.kind.is_retryable(), barred) {
-            let event = Event::AttemptFailed {
+            let event = Event::Run(RunEvent::AttemptFailed {
                 step,
                 failure,
                 wait_ms,
                 in_doubt: false,
-            };
+            });
             if self.record_step_event(step, node, event)?.is_none() {
                 return Ok(());
             }
@@ -411,11 +411,11 @@ impl Driver {
                  set `idempotent: true` on the node if it may be repeated",
             );
         }
-        let event = Event::StepFailed {
+        let event = Event::Run(RunEvent::StepFailed {
             step,
             node,
             failure,
-        };
+        });
         self.record_step_event(step, node, event)?;
         // A failed item may have ended the others.
         self.cancel_closed_calls();

@@ -4,7 +4,7 @@ use super::Driver;
 use crate::fault::Fault;
 use tramline_expr::Value;
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Event, FanOutItem};
+use tramline_workflow::journal::{Event, FanOutItem, RunEvent};
 use tramline_workflow::step;
 use tramline_workflow::workflow::Action;
 
@@ -28,13 +28,15 @@ impl Driver {
             Ok(arguments) => (arguments, None),
             Err(failure) => (Value::Null, Some(failure)),
         };
-        let begins = |arguments| Event::StepStarted {
-            step,
-            node,
-            attempt: 1,
-            arguments,
-            repeatable,
-            of: Some(item),
+        let begins = |arguments| {
+            Event::Run(RunEvent::StepStarted {
+                step,
+                node,
+                attempt: 1,
+                arguments,
+                repeatable,
+                of: Some(item),
+            })
         };
         let announced = match self.journal.record(&mut self.run, begins(arguments)) {
             Ok(announced) => announced,
@@ -56,11 +58,11 @@ impl Driver {
         node: tramline_workflow::ids::NodeIx,
         failure: tramline_workflow::failure::Failure,
     ) -> Result<(), Fault> {
-        let event = Event::StepFailed {
+        let event = Event::Run(RunEvent::StepFailed {
             step,
             node,
             failure,
-        };
+        });
         self.journal.record(&mut self.run, event)?;
         self.cancel_closed_calls();
         Ok(())
@@ -72,12 +74,12 @@ impl Driver {
             return Ok(());
         };
         let event = match self.run.fan_out_failure(step) {
-            None => Event::FannedIn { step, node },
-            Some(failure) => Event::StepFailed {
+            None => Event::Run(RunEvent::FannedIn { step, node }),
+            Some(failure) => Event::Run(RunEvent::StepFailed {
                 step,
                 node,
                 failure: failure.clone(),
-            },
+            }),
         };
         self.journal.record(&mut self.run, event)?;
         self.cancel_closed_calls();

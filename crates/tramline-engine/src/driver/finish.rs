@@ -4,7 +4,7 @@ use super::Driver;
 use crate::fault::Fault;
 use crate::long_work::long_work;
 use tramline_workflow::failure::{Failure, FailureKind};
-use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::journal::{Event, Outcome, RunEvent};
 use tramline_workflow::run::{OpenStep, StepStage};
 
 impl Driver {
@@ -17,7 +17,7 @@ impl Driver {
         }
         match self
             .journal
-            .record(&mut self.run, Event::Finished { outcome })
+            .record(&mut self.run, Event::Run(RunEvent::Finished { outcome }))
         {
             Err(Fault::TooLarge(how)) => {
                 let message = format!("the result is too large: {how}");
@@ -27,7 +27,7 @@ impl Driver {
                     node: None,
                 };
                 self.journal
-                    .record(&mut self.run, Event::Finished { outcome })
+                    .record(&mut self.run, Event::Run(RunEvent::Finished { outcome }))
                     .map(drop)
             }
             done => done.map(drop),

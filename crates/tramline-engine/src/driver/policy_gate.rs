@@ -8,7 +8,7 @@ use tramline_expr::Str;
 use tramline_workflow::authority::ApprovalSource;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::{StepNo, ToolName};
-use tramline_workflow::journal::{Event, Pause};
+use tramline_workflow::journal::{Event, Pause, RunEvent};
 use tramline_workflow::run::{Approval, Token};
 use tramline_workflow::workflow::Action;
 
@@ -110,11 +110,11 @@ impl Driver {
                 Ok(true)
             }
             PolicyGate::Denied(failure) => {
-                let event = Event::StepFailed {
+                let event = Event::Run(RunEvent::StepFailed {
                     step,
                     node,
                     failure,
-                };
+                });
                 self.journal.record(&mut self.run, event)?;
                 Ok(true)
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_workflow::failure::Failure;
 use tramline_workflow::ids::{NodeIx, ToolName};
-use tramline_workflow::journal::{Annotations, CallingStep, Event, Pause, ProposedCall};
+use tramline_workflow::journal::{Annotations, CallingStep, Event, Pause, ProposedCall, RunEvent};
 use tramline_workflow::run::{Approval, Token};
 use tramline_workflow::step;
 use tramline_workflow::workflow::Action;
@@ -117,7 +117,7 @@ impl Driver {
             | Pause::Budget { .. } => {}
         }
         let step = self.run.step_count + 1;
-        self.record_step_event(step, node, Event::Paused { pause })
+        self.record_step_event(step, node, Event::Run(RunEvent::Paused { pause }))
             .map(drop)
     }
 
@@ -175,11 +175,11 @@ impl Driver {
     }
 
     fn fail_node(&mut self, node: NodeIx, failure: Failure) -> Result<(), Fault> {
-        let event = Event::StepFailed {
+        let event = Event::Run(RunEvent::StepFailed {
             step: self.run.step_count + 1,
             node,
             failure,
-        };
+        });
         self.journal.record(&mut self.run, event).map(drop)
     }
 

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Sleep;
 use tramline_workflow::ids::{NodeIx, StepNo};
-use tramline_workflow::journal::{Budget, Event};
+use tramline_workflow::journal::{Budget, Event, RunEvent};
 use tramline_workflow::next::retry_block;
 use tramline_workflow::run::StepStage;
 
@@ -35,11 +35,11 @@ impl Driver {
         node: NodeIx,
         until_ms: i64,
     ) -> Result<(), Fault> {
-        let event = Event::Waiting {
+        let event = Event::Run(RunEvent::Waiting {
             step,
             node,
             until_ms,
-        };
+        });
         self.journal.record(&mut self.run, event)?;
         self.set_timer(step, until_ms);
         Ok(())
@@ -131,12 +131,12 @@ impl Driver {
                 if until_ms <= clock::now_ms() || self.inner.options.skip_waits =>
             {
                 let (node, output) = (open.node, open.arguments.clone());
-                let event = Event::StepFinished {
+                let event = Event::Run(RunEvent::StepFinished {
                     step,
                     node,
                     label: None,
                     output,
-                };
+                });
                 self.record_step_event(step, node, event).map(drop)
             }
             StepStage::Sleeping(until_ms) => {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tramline_workflow::ids::{RunId, Seq};
-use tramline_workflow::journal::{self, Entry, Event, Outcome};
+use tramline_workflow::journal::{self, Entry, Event, Outcome, RunEvent};
 use tramline_workflow::run::Run;
 
 /// Time after which an append that other writers keep overtaking is given up.
@@ -79,7 +79,7 @@ impl Drop for WaitingWriter {
 fn index_row_after(run: &Run, entry: &Entry) -> Result<RunIndexRow, Fault> {
     // An open run can always be ended. Cloning a run with a long history takes longer than its
     // driver yields.
-    if let Event::Finished { outcome } = &entry.event {
+    if let Event::Run(RunEvent::Finished { outcome }) = &entry.event {
         return Ok(RunIndexRow {
             status: outcome_status(outcome),
             updated_ms: entry.at_ms,
@@ -112,9 +112,9 @@ impl Engine {
     pub(super) async fn append_end(&self, id: &RunId, outcome: Outcome) -> Result<Seq, Fault> {
         self.check_not_expired(id).await?;
         let event = |_: &Run| {
-            Ok(Event::Finished {
+            Ok(Event::Run(RunEvent::Finished {
                 outcome: outcome.clone(),
-            })
+            }))
         };
         self.append_as(id, (RequiredState::LastSeq, true), event)
             .await
@@ -162,7 +162,7 @@ impl Engine {
     ) -> Result<(), Fault> {
         for answer in answers {
             let event = |run: &Run| match &answer {
-                Event::Answered { pause, .. } if !run.pauses.contains_key(pause) => {
+                Event::Run(RunEvent::Answered { pause, .. }) if !run.pauses.contains_key(pause) => {
                     Err(stale_checkpoint(run, *pause))
                 }
                 _ => Ok(answer.clone()),

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use tramline_expr::{Str, Value};
 use tramline_workflow::graph::Patch;
 use tramline_workflow::ids::{RunId, Seq};
-use tramline_workflow::journal::Event;
+use tramline_workflow::journal::{Event, RunEvent};
 use tramline_workflow::run::Run;
 
 /// Rejects a command for a checkpoint that is no longer pending, and lists the pending ones.
@@ -50,10 +50,10 @@ impl Engine {
         self.append_command(id, |run| {
             check_still_pending(run, seen)?;
             self.may_amend(&run.started)?;
-            Ok(Event::GraphExtended {
+            Ok(Event::Run(RunEvent::GraphExtended {
                 patch: patch.clone(),
                 by: by.clone(),
-            })
+            }))
         })
         .await
     }

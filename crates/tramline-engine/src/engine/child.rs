@@ -17,7 +17,9 @@ use tramline_views::trace;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo};
-use tramline_workflow::journal::{AgentRun, Answer, Budget, Event, Outcome, ParentStep, Pause};
+use tramline_workflow::journal::{
+    AgentRun, Answer, Budget, Event, Outcome, ParentStep, Pause, RunEvent,
+};
 use tramline_workflow::run::{OpenStep, Run};
 use tramline_workflow::text::nearest;
 use tramline_workflow::trace_context::TraceContext;
@@ -188,7 +190,7 @@ impl Engine {
                 }
             };
             match entry {
-                Ok(Some(entry)) if matches!(entry.event, Event::Finished { .. }) => {
+                Ok(Some(entry)) if matches!(entry.event, Event::Run(RunEvent::Finished { .. })) => {
                     return match self.load(id).await {
                         Ok(loaded) => match &loaded.run.outcome {
                             Some(outcome) => child_outcome(&loaded.run.graph, id, outcome),

@@ -5,7 +5,7 @@ use crate::audit::CommandNote;
 use crate::fault::Fault;
 use tramline_expr::Str;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo};
-use tramline_workflow::journal::{Answer, BreakpointSet, Entry, Event, Pause};
+use tramline_workflow::journal::{Answer, BreakpointSet, Entry, Event, Pause, RunEvent};
 use tramline_workflow::run::Run;
 
 /// A point in the journal of a run.
@@ -26,10 +26,10 @@ impl Engine {
         by: Str,
     ) -> Result<(), Fault> {
         let said = self.append_command(id, |_| {
-            Ok(Event::BreakpointsSet {
+            Ok(Event::Run(RunEvent::BreakpointsSet {
                 watch: watch.clone(),
                 by: by.clone(),
-            })
+            }))
         });
         let came = said.await;
         let note = CommandNote {
@@ -122,25 +122,22 @@ pub(super) fn seq_of_point(id: &RunId, entries: &[Entry], at: JournalPoint) -> R
 /// The step that an event ends.
 pub(super) fn ended_step(event: &Event) -> Option<StepNo> {
     match event {
-        Event::StepFinished { step, .. }
-        | Event::StepFailed { step, .. }
-        | Event::FannedIn { step, .. } => Some(*step),
-        Event::Started(_)
-        | Event::Resumed { .. }
-        | Event::StepStarted { .. }
-        | Event::FannedOut { .. }
-        | Event::Waiting { .. }
-        | Event::AttemptFailed { .. }
-        | Event::Paused { .. }
-        | Event::Answered { .. }
-        | Event::BreakpointsSet { .. }
-        | Event::GraphExtended { .. }
-        | Event::SopStarted(_)
-        | Event::Moved(_)
-        | Event::Noted(_)
-        | Event::ToolCalled(_)
-        | Event::ToolAnswered(_)
-        | Event::Refused(_)
-        | Event::Finished { .. } => None,
+        Event::Run(RunEvent::StepFinished { step, .. })
+        | Event::Run(RunEvent::StepFailed { step, .. })
+        | Event::Run(RunEvent::FannedIn { step, .. }) => Some(*step),
+        Event::Run(
+            RunEvent::Started(_)
+            | RunEvent::Resumed { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::FannedOut { .. }
+            | RunEvent::Waiting { .. }
+            | RunEvent::AttemptFailed { .. }
+            | RunEvent::Paused { .. }
+            | RunEvent::Answered { .. }
+            | RunEvent::BreakpointsSet { .. }
+            | RunEvent::GraphExtended { .. }
+            | RunEvent::Finished { .. },
+        )
+        | Event::Sop(_) => None,
     }
 }

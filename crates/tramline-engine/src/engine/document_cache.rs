@@ -13,7 +13,8 @@ use tramline_sop::Procedure;
 use tramline_workflow::graph::{Graph, Problem};
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::{
-    self, ContentDigest, DocumentRef, Entry, Event, EventTooLarge, FirstEvent, StoredDocument,
+    self, ContentDigest, DocumentRef, Entry, Event, EventTooLarge, FirstEvent, RunEvent, SopEvent,
+    StoredDocument,
 };
 use tramline_workflow::sop::Sop;
 use tramline_workflow::workflow::Workflow;
@@ -276,11 +277,11 @@ impl EngineInner {
         &self,
         event: &Event,
     ) -> Result<Vec<Arc<StoredDocument>>, EventTooLarge> {
-        if let Event::Started(started) = event {
+        if let Event::Run(RunEvent::Started(started)) = event {
             let shared = self.documents.workflows.shared(&started.workflow)?;
             return Ok(vec![shared.document]);
         }
-        if let Event::SopStarted(begun) = event {
+        if let Event::Sop(SopEvent::SopStarted(begun)) = event {
             let known = &self.documents.procedures;
             let all = begun.sops.iter().map(|sop| Ok(known.shared(sop)?.document));
             return all.collect();
@@ -309,7 +310,9 @@ impl EngineInner {
             FirstEvent::Started(started) => {
                 let known = &self.documents.workflows;
                 let workflow = self.load_document(id, known, &started.workflow).await?;
-                Ok(Event::Started(Box::new(started.with_workflow(workflow))))
+                Ok(Event::Run(RunEvent::Started(Box::new(
+                    started.with_workflow(workflow),
+                ))))
             }
             FirstEvent::SopStarted(begun) => {
                 let known = &self.documents.procedures;
@@ -317,7 +320,9 @@ impl EngineInner {
                 for sop in &begun.sops {
                     sops.push(self.load_document(id, known, sop).await?);
                 }
-                Ok(Event::SopStarted(Box::new(begun.with_sops(sops))))
+                Ok(Event::Sop(SopEvent::SopStarted(Box::new(
+                    begun.with_sops(sops),
+                ))))
             }
         }
     }

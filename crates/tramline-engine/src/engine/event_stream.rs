@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tramline_workflow::ids::{RunId, Seq};
-use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::journal::{Entry, Event, RunEvent};
 
 /// A run's events in order, as they become durable.
 pub struct EventStream {
@@ -40,7 +40,7 @@ impl EventStream {
         loop {
             if let Some(entry) = self.buffer.pop_front() {
                 self.seen = entry.seq;
-                self.is_over = matches!(entry.event, Event::Finished { .. });
+                self.is_over = matches!(entry.event, Event::Run(RunEvent::Finished { .. }));
                 return Ok(Some(entry));
             }
             if self.is_over {

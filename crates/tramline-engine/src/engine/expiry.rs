@@ -14,7 +14,7 @@ use futures_util::{StreamExt, stream};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{EXPIRY, Event, FirstEvent, Outcome};
+use tramline_workflow::journal::{EXPIRY, Event, FirstEvent, Outcome, RunEvent};
 use tramline_workflow::run::Run;
 
 /// Rows per page when paused runs are listed, so that a page stays small in memory.
@@ -108,7 +108,7 @@ impl Engine {
                     by,
                     why: why.clone(),
                 };
-                Ok(Event::Finished { outcome })
+                Ok(Event::Run(RunEvent::Finished { outcome }))
             })
             .await;
         match over {

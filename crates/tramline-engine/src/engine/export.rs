@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tramline_expr::Value;
 use tramline_sop::SopSession;
 use tramline_workflow::ids::{RunId, Seq};
-use tramline_workflow::journal::{self, Entry, Event, Outcome};
+use tramline_workflow::journal::{self, Entry, Event, Outcome, RunEvent, SopEvent};
 use tramline_workflow::sop::Sop;
 
 /// Bytes of an export file; larger files are rejected, because a file is held in memory as a whole.
@@ -128,7 +128,7 @@ impl Engine {
         unreadable: Vec<UnreadableEvent>,
     ) -> Result<Vec<u8>, Fault> {
         let first = entries.first().map(|entry| &entry.event);
-        let guided = matches!(first, Some(Event::SopStarted(_)));
+        let guided = matches!(first, Some(Event::Sop(SopEvent::SopStarted(_))));
         let file = ExportFile {
             tramline_run: EXPORT_VERSION,
             run_id: id.to_string(),
@@ -203,7 +203,7 @@ impl Engine {
     fn index_row_of(&self, id: &RunId, entries: &[Entry]) -> Result<RunIndexRow, String> {
         if !matches!(
             entries.first().map(|entry| &entry.event),
-            Some(Event::SopStarted(_))
+            Some(Event::Sop(SopEvent::SopStarted(_)))
         ) {
             let run = self.fold(id, entries).map_err(|fault| {
                 // The file is invalid; there is no run of that id to remove.
@@ -247,12 +247,12 @@ fn end_imported(journal: Vec<(i64, Event)>, owner: RunOwner) -> Result<Vec<Entry
         .map(|(seq, (at_ms, event))| Entry { seq, at_ms, event })
         .collect();
     match entries.first_mut().map(|entry| &mut entry.event) {
-        Some(Event::Started(started)) => {
+        Some(Event::Run(RunEvent::Started(started))) => {
             started.owner = owner.0;
             started.origin = Value::Null;
             started.parent = None;
         }
-        Some(Event::SopStarted(begun)) => {
+        Some(Event::Sop(SopEvent::SopStarted(begun))) => {
             begun.owner = owner.0;
             begun.origin = Value::Null;
             begun.pinned = None;
@@ -262,7 +262,7 @@ fn end_imported(journal: Vec<(i64, Event)>, owner: RunOwner) -> Result<Vec<Entry
     let last = entries.last().map(|entry| (entry.seq, entry.at_ms));
     let ended = entries
         .last()
-        .is_some_and(|entry| matches!(entry.event, Event::Finished { .. }));
+        .is_some_and(|entry| matches!(entry.event, Event::Run(RunEvent::Finished { .. })));
     if let (Some((seq, at_ms)), false) = (last, ended) {
         let outcome = Outcome::Aborted {
             by: "import".into(),
@@ -271,7 +271,7 @@ fn end_imported(journal: Vec<(i64, Event)>, owner: RunOwner) -> Result<Vec<Entry
         entries.push(Entry {
             seq: seq + 1,
             at_ms,
-            event: Event::Finished { outcome },
+            event: Event::Run(RunEvent::Finished { outcome }),
         });
     }
     Ok(entries)

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tramline_expr::{Str, Value};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{RunId, Seq, StepNo, ToolName};
-use tramline_workflow::journal::{BreakpointSet, Entry, Event, ForkOrigin};
+use tramline_workflow::journal::{BreakpointSet, Entry, Event, ForkOrigin, RunEvent};
 use tramline_workflow::run::{Run, StepStage};
 use tramline_workflow::trace_context::TraceContext;
 use tramline_workflow::workflow::{Action, Workflow};
@@ -116,7 +116,9 @@ impl Engine {
             false => self.later_effects(&graph, later).await,
         };
         add_known_results(&stood, later, &mut past);
-        let Some(Event::Started(started)) = past.first_mut().map(|first| &mut first.event) else {
+        let Some(Event::Run(RunEvent::Started(started))) =
+            past.first_mut().map(|first| &mut first.event)
+        else {
             return Err(Fault::NotFound(id.clone()));
         };
         started.fork = Some(ForkOrigin {
@@ -152,7 +154,7 @@ impl Engine {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         for entry in later {
-            let Event::StepStarted { node, .. } = &entry.event else {
+            let Event::Run(RunEvent::StepStarted { node, .. }) = &entry.event else {
                 continue;
             };
             let at = graph.node(*node);
@@ -185,7 +187,7 @@ impl Engine {
         // The events of the other run were observed when they happened.
         ledger.reported = run.seq;
         let by = self.0.options.process_name.clone();
-        ledger.record(&mut run, Event::Resumed { by })?;
+        ledger.record(&mut run, Event::Run(RunEvent::Resumed { by }))?;
         let seat = self.0.take_drive_slot(&id)?;
         Box::pin(self.audit_effect()).await;
         Ok(self.spawn_driver(seat, run, ledger))
@@ -212,7 +214,9 @@ fn replace_input(graph: &Graph, past: &mut [Entry], input: Value) -> Result<(), 
         workflow: graph.workflow.name.to_string(),
         flaws,
     })?;
-    if let Some(Event::Started(started)) = past.first_mut().map(|first| &mut first.event) {
+    if let Some(Event::Run(RunEvent::Started(started))) =
+        past.first_mut().map(|first| &mut first.event)
+    {
         started.input = input;
     }
     Ok(())
@@ -223,9 +227,9 @@ fn replace_output(graph: &Graph, past: &mut [Entry], output: Value) -> Result<()
     let last = past.last_mut().map(|entry| &mut entry.event);
     let (step, node) = match &last {
         Some(
-            Event::StepFinished { step, node, .. }
-            | Event::StepFailed { step, node, .. }
-            | Event::FannedIn { step, node },
+            Event::Run(RunEvent::StepFinished { step, node, .. })
+            | Event::Run(RunEvent::StepFailed { step, node, .. })
+            | Event::Run(RunEvent::FannedIn { step, node }),
         ) => (*step, *node),
         _ => {
             return Err(Fault::Rejected(
@@ -263,12 +267,12 @@ fn replace_output(graph: &Graph, past: &mut [Entry], output: Value) -> Result<()
         ) => None,
     };
     if let Some(last) = last {
-        *last = Event::StepFinished {
+        *last = Event::Run(RunEvent::StepFinished {
             step,
             node,
             label,
             output,
-        };
+        });
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tramline_expr::Str;
 use tramline_workflow::graph::{Graph, Problem};
 use tramline_workflow::ids::{RunId, Seq};
-use tramline_workflow::journal::{self, Entry, Event, FirstEvent, RunStarted};
+use tramline_workflow::journal::{self, Entry, Event, FirstEvent, RunStarted, SopEvent};
 use tramline_workflow::run::Run;
 
 /// A run with its journal.
@@ -94,7 +94,8 @@ impl EngineInner {
         if entries.is_empty() {
             return Err(Fault::NotFound(id.clone()));
         }
-        if let Some(Event::SopStarted(_)) = entries.first().map(|entry| &entry.event) {
+        if let Some(Event::Sop(SopEvent::SopStarted(_))) = entries.first().map(|entry| &entry.event)
+        {
             return Err(Fault::Rejected(format!(
                 "{id} is an SOP session: move it with `goto_node`, read it with `tramline sop show {id}`"
             )));

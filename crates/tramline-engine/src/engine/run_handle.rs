@@ -14,7 +14,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
-use tramline_workflow::journal::{Answer, Event};
+use tramline_workflow::journal::{Answer, Event, RunEvent};
 use tramline_workflow::run::Run;
 
 /// A run that this process drives.
@@ -169,7 +169,7 @@ impl EngineInner {
         let mut ledger = self.journal_writer(run.seq, bytes);
         ledger.is_claimed = true;
         let by = self.options.process_name.clone();
-        ledger.record(&mut run, Event::Resumed { by })?;
+        ledger.record(&mut run, Event::Run(RunEvent::Resumed { by }))?;
         Ok((run, ledger))
     }
 
@@ -278,7 +278,7 @@ impl EngineInner {
         }
         let mut ledger = self.journal_writer(run.seq, bytes);
         let by = self.options.process_name.clone();
-        ledger.record(&mut run, Event::Resumed { by })?;
+        ledger.record(&mut run, Event::Run(RunEvent::Resumed { by }))?;
         for said in said {
             let PauseAnswer {
                 pause,
@@ -286,13 +286,13 @@ impl EngineInner {
                 by,
                 why,
             } = said.clone();
-            let event = Event::Answered {
+            let event = Event::Run(RunEvent::Answered {
                 pause,
                 answer,
                 by: by.name,
                 why,
                 via: Some(by.channel),
-            };
+            });
             ledger.record_command(&mut run, event)?;
         }
         Ok(Some((run, ledger)))

@@ -9,7 +9,7 @@ use crate::ports::{RunFilter, RunPage, RunRow, RunStatus};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::Event;
+use tramline_workflow::journal::{Event, RunEvent};
 
 /// Rows whose check is kept in memory; beyond this they are read again.
 const ROWS_MAX: usize = 100_000;
@@ -67,7 +67,7 @@ impl Engine {
             Err(fault) => return Err(fault),
         };
         let expired = last.is_some_and(
-            |entry| matches!(entry.event, Event::Finished { outcome } if outcome.is_expired()),
+            |entry| matches!(entry.event, Event::Run(RunEvent::Finished { outcome }) if outcome.is_expired()),
         );
         let mut known = known();
         if known.len() >= ROWS_MAX {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tramline_expr::{Str, Value};
 use tramline_sop::{SopDecision, SopSession};
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{self, CarriedCall, Entry, Event, SopStarted};
+use tramline_workflow::journal::{self, CarriedCall, Entry, Event, RunEvent, SopEvent, SopStarted};
 use tramline_workflow::sop::Sop;
 
 mod approval_run;
@@ -82,7 +82,7 @@ impl Engine {
             carried,
         };
         self.reject_agent_secrets(&begun)?;
-        let event = Event::SopStarted(Box::new(begun.clone()));
+        let event = Event::Sop(SopEvent::SopStarted(Box::new(begun.clone())));
         let walk = SopSession::start(id.clone(), built, begun, at_ms);
         let walk = walk.map_err(|illegal| Fault::Rejected(illegal.message))?;
         let mut body = Vec::new();
@@ -203,7 +203,7 @@ impl EngineInner {
         let (entries, _) = self.read_events(id, 0).await?;
         match entries.first().map(|entry| &entry.event) {
             None => return Err(Fault::NotFound(id.clone())),
-            Some(Event::SopStarted(_)) => {}
+            Some(Event::Sop(SopEvent::SopStarted(_))) => {}
             Some(_) => {
                 let message = format!(
                     "{id} is a workflow run, not an SOP session; use `tramline runs show {id}`"
@@ -287,24 +287,11 @@ impl EngineInner {
 /// call that is sent is announced by an append that makes all earlier events durable.
 fn is_agent_event(event: &Event) -> bool {
     match event {
-        Event::Moved(_) | Event::Noted(_) | Event::Refused(_) => true,
-        Event::SopStarted(_)
-        | Event::ToolCalled(_)
-        | Event::ToolAnswered(_)
-        | Event::Finished { .. }
-        | Event::Started(_)
-        | Event::Resumed { .. }
-        | Event::StepStarted { .. }
-        | Event::FannedOut { .. }
-        | Event::FannedIn { .. }
-        | Event::Waiting { .. }
-        | Event::AttemptFailed { .. }
-        | Event::StepFinished { .. }
-        | Event::StepFailed { .. }
-        | Event::Paused { .. }
-        | Event::Answered { .. }
-        | Event::BreakpointsSet { .. }
-        | Event::GraphExtended { .. } => false,
+        Event::Sop(SopEvent::Moved(_) | SopEvent::Noted(_) | SopEvent::Refused(_)) => true,
+        Event::Run(_)
+        | Event::Sop(
+            SopEvent::SopStarted(_) | SopEvent::ToolCalled(_) | SopEvent::ToolAnswered(_),
+        ) => false,
     }
 }
 
@@ -312,7 +299,7 @@ fn is_agent_event(event: &Event) -> bool {
 fn index_row_after(walk: &SopSession, events: &[Event], updated_ms: i64) -> RunIndexRow {
     let head = head(walk, updated_ms);
     match events.last() {
-        Some(Event::Finished { outcome }) => RunIndexRow {
+        Some(Event::Run(RunEvent::Finished { outcome })) => RunIndexRow {
             status: outcome_status(outcome),
             ..head
         },

@@ -11,7 +11,7 @@ use tramline_engine::{DriveOutcome, Engine, Fault, PauseAnswer, RunStart};
 use tramline_expr::Str;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{RunId, Seq};
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, RunEvent, SchedulePolicy};
 
 fn layered(graph: Arc<Graph>) -> RunStart {
     let mut start = RunStart::new(graph, "in".into());
@@ -134,7 +134,7 @@ async fn of_two_answers_at_once_one_counts() {
         let entries = load(&mine, &run).await.entries;
         let answers = entries.iter().filter(|entry| {
             matches!(&entry.event,
-            Event::Answered { pause, .. } if *pause == asked)
+            Event::Run(RunEvent::Answered { pause, .. }) if *pause == asked)
         });
         assert_eq!(answers.count(), 1);
     }

@@ -16,7 +16,7 @@ use tramline_expr::{Str, Value};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, ToolName};
-use tramline_workflow::journal::{self, ContentDigest, Event, Outcome, Pause};
+use tramline_workflow::journal::{self, ContentDigest, Event, Outcome, Pause, RunEvent};
 use tramline_workflow::workflow::{Action, Edge, Join, Node, RetryPolicy, Template, Workflow};
 
 /// More than anything here takes.
@@ -304,12 +304,14 @@ fn holds(append: &Append, is: impl Fn(&Event) -> bool) -> bool {
 impl Store for InterruptedStore {
     async fn append(&self, append: Append) -> Result<(), AppendError> {
         if holds(&append, |it| {
-            matches!(it, Event::StepStarted { attempt: 2, .. })
+            matches!(it, Event::Run(RunEvent::StepStarted { attempt: 2, .. }))
         }) {
             self.interrupt(&append.run, InterruptAt::SecondAttempt)
                 .await;
         }
-        if holds(&append, |it| matches!(it, Event::Resumed { .. })) {
+        if holds(&append, |it| {
+            matches!(it, Event::Run(RunEvent::Resumed { .. }))
+        }) {
             self.interrupt(&append.run, InterruptAt::TakenUp).await;
         }
         let (run, status) = (append.run.clone(), append.index_row.status);

@@ -15,7 +15,7 @@ use tramline_workflow::authority::{
 };
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
-use tramline_workflow::journal::{Answer, Budget, Event, Outcome, Pause};
+use tramline_workflow::journal::{Answer, Budget, Event, Outcome, Pause, RunEvent};
 
 const RELAYED: [AnswerChannel; 2] = [AnswerChannel::Agent, AnswerChannel::Http];
 
@@ -98,7 +98,7 @@ async fn refused(engine: &Engine, run: &RunId, seq: Seq, answer: Answer, by: Res
         loaded.run.pauses.contains_key(&seq),
         "the pause is still pending"
     );
-    let answered = |event: &Event| matches!(event, Event::Answered { .. });
+    let answered = |event: &Event| matches!(event, Event::Run(RunEvent::Answered { .. }));
     assert!(!loaded.entries.iter().any(|entry| answered(&entry.event)));
     fault
 }
@@ -172,10 +172,10 @@ async fn a_relayed_answer_is_journaled_as_relayed_and_covers_the_document_alone(
     let relayed = |event: &Event| {
         matches!(
             event,
-            Event::Answered {
+            Event::Run(RunEvent::Answered {
                 via: Some(AnswerChannel::Agent),
                 ..
-            }
+            })
         )
     };
     assert!(entries.iter().any(|entry| relayed(&entry.event)));

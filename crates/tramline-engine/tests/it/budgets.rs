@@ -11,7 +11,7 @@ use tramline_workflow::authority::BudgetSource;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
-use tramline_workflow::journal::{Answer, Budget, BudgetPart, Event, Outcome, Pause};
+use tramline_workflow::journal::{Answer, Budget, BudgetPart, Event, Outcome, Pause, RunEvent};
 use tramline_workflow::workflow::RetryPolicy;
 
 fn chain(tasks: usize) -> Arc<Graph> {
@@ -141,8 +141,8 @@ async fn spent_time_is_asked_about_while_a_call_runs_and_cancels_nothing() {
     let mut before_its_end = false;
     while let Some(entry) = follow.next().await.unwrap() {
         match entry.event {
-            Event::StepFinished { .. } => break,
-            Event::Paused { .. } => before_its_end = true,
+            Event::Run(RunEvent::StepFinished { .. }) => break,
+            Event::Run(RunEvent::Paused { .. }) => before_its_end = true,
             _ => {}
         }
     }
@@ -323,11 +323,11 @@ async fn a_budget_survives_any_crash() {
         let mut made = 0;
         for entry in &loaded.entries {
             match &entry.event {
-                Event::StepStarted { .. } => made += 1,
-                Event::Answered {
+                Event::Run(RunEvent::StepStarted { .. }) => made += 1,
+                Event::Run(RunEvent::Answered {
                     answer: Answer::Extend { .. },
                     ..
-                } => most += 1,
+                }) => most += 1,
                 _ => {}
             }
             assert!(made <= most, "after {appends}");

@@ -11,7 +11,7 @@ use tramline_expr::{Str, Value};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::ToolName;
-use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::journal::{Event, Outcome, RunEvent};
 use tramline_workflow::workflow::{Action, Edge, Node, RetryPolicy, Template, Workflow};
 
 fn graph(node: impl FnOnce(Node) -> Node, on_error: bool) -> Arc<Graph> {
@@ -120,7 +120,7 @@ async fn a_failed_call_is_repeated_with_its_key() {
     let waits: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            Event::AttemptFailed { wait_ms, .. } => Some(*wait_ms),
+            Event::Run(RunEvent::AttemptFailed { wait_ms, .. }) => Some(*wait_ms),
             _ => None,
         })
         .collect();

@@ -9,7 +9,7 @@ use tramline_engine::{DriveOutcome, Engine, EngineOptions, Fault, RunStart};
 use tramline_expr::{Str, Value};
 use tramline_workflow::graph::{Graph, Patch};
 use tramline_workflow::ids::{Checkpoint, ToolName};
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, RunEvent, SchedulePolicy};
 use tramline_workflow::workflow::{Action, Edge, Join, Node, Template, Workflow};
 
 fn call(tool: &str) -> Action {
@@ -91,9 +91,9 @@ async fn an_approval_is_answered_once_and_by_whom_is_kept() {
     ));
     let loaded = load(&engine, &asked.run).await;
     let said = loaded.entries.iter().find_map(|entry| match &entry.event {
-        Event::Answered {
+        Event::Run(RunEvent::Answered {
             answer, by, why, ..
-        } => Some((answer.clone(), by.clone(), why.clone())),
+        }) => Some((answer.clone(), by.clone(), why.clone())),
         _ => None,
     });
     assert_eq!(said, Some((Answer::Proceed, "ann".into(), why)));

@@ -10,7 +10,7 @@ use tramline_expr::Value;
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{RunId, ToolName};
-use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::journal::{Event, Outcome, RunEvent};
 use tramline_workflow::workflow::{
     Action, Edge, FanOutSpec, ItemFailures, Node, Template, WORKFLOW_SERVER, Workflow,
     WorkflowLimits,
@@ -123,7 +123,7 @@ async fn a_workflow_that_calls_itself_leads_to_so_many_runs_and_ends() {
     let mut refused = 0;
     for (run, _) in rows {
         for entry in load(&engine, &run).await.entries {
-            if let Event::StepFailed { failure, .. } = entry.event {
+            if let Event::Run(RunEvent::StepFailed { failure, .. }) = entry.event {
                 assert_eq!(failure.kind, FailureKind::Limit, "{failure}");
                 refused += usize::from(failure.message.contains("limits.descendants"));
             }
@@ -235,7 +235,7 @@ async fn quotas_count_children_and_refuse_them() {
     let mut refused = 0;
     for (run, _) in rows(&store).await {
         for entry in load(&engine, &run).await.entries {
-            if let Event::StepFailed { failure, .. } = entry.event {
+            if let Event::Run(RunEvent::StepFailed { failure, .. }) = entry.event {
                 refused += usize::from(failure.message.contains("the quota is 3"));
             }
         }

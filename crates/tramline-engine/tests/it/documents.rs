@@ -13,7 +13,9 @@ use tramline_expr::{Map, Value};
 use tramline_formats::sop_markdown;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{self, Entry, Event, Outcome, RunStarted, SchedulePolicy};
+use tramline_workflow::journal::{
+    self, Entry, Event, Outcome, RunEvent, RunStarted, SchedulePolicy,
+};
 use tramline_workflow::sop::Sop;
 
 const RUNS: usize = 100;
@@ -162,7 +164,7 @@ async fn old_journal(store: &MemoryStore, graph: &Graph) -> RunId {
     let entry = Entry {
         seq: 1,
         at_ms: 1,
-        event: Event::Started(Box::new(started)),
+        event: Event::Run(RunEvent::Started(Box::new(started))),
     };
     let mut body = Vec::new();
     journal::encode(&entry, &mut body).unwrap();

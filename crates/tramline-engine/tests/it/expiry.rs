@@ -12,7 +12,7 @@ use tramline_engine::{DriveOutcome, Engine, Fault, RunStart, clock};
 use tramline_expr::{Str, Value};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId};
-use tramline_workflow::journal::{Answer, Entry, Event, Outcome, Pause};
+use tramline_workflow::journal::{Answer, Entry, Event, Outcome, Pause, RunEvent};
 
 /// `ask` pauses twice, `outer` calls it.
 fn workflows() -> Vec<Arc<Graph>> {
@@ -190,7 +190,7 @@ async fn a_run_that_an_older_version_listed_as_aborted_is_listed_as_expired() {
     let entry = Entry {
         seq: row.last + 1,
         at_ms: row.index_row.updated_ms,
-        event: Event::Finished { outcome },
+        event: Event::Run(RunEvent::Finished { outcome }),
     };
     let mut body = Vec::new();
     tramline_workflow::journal::encode(&entry, &mut body).unwrap();

@@ -12,7 +12,7 @@ use tramline_views::trace::Trace;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::Checkpoint;
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, RunEvent};
 
 const SPREAD: &str = "
   - name: spread
@@ -183,7 +183,7 @@ async fn a_wait_goes_on_in_another_process() {
     let mut follow = first.subscribe(id.clone(), 0);
     while !matches!(
         follow.next().await.unwrap().unwrap().event,
-        Event::Waiting { .. }
+        Event::Run(RunEvent::Waiting { .. })
     ) {}
     first.close().await;
     assert_eq!(handle.wait().await.unwrap(), DriveOutcome::Stopped);
@@ -322,7 +322,7 @@ async fn who_calls_a_workflow_that_asks_waits_with_it() {
     second.resume(&child).await.unwrap().wait().await.unwrap();
     let mut follow = second.subscribe(parent.clone(), 0);
     while let Some(entry) = follow.next().await.unwrap() {
-        if let Event::Finished { outcome } = entry.event {
+        if let Event::Run(RunEvent::Finished { outcome }) = entry.event {
             assert_eq!(*result(&outcome), json(r#"{"did":"x"}"#));
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{DriveOutcome, RunStart};
 use tramline_workflow::ids::Checkpoint;
-use tramline_workflow::journal::{Answer, Entry, Event, SchedulePolicy};
+use tramline_workflow::journal::{Answer, Entry, Event, RunEvent, SchedulePolicy};
 
 /// Random graphs of up to fourteen tasks.
 pub(crate) fn any_tasks() -> impl Strategy<Value = Tasks> {
@@ -84,7 +84,7 @@ proptest! {
                 layer.sort_by_key(|id| id[1..].parse::<usize>().unwrap());
                 if layer.is_empty() {
                     // Only a last layer with a failure pauses before the end.
-                    let failed = |entry: &Entry| matches!(entry.event, Event::StepFailed { .. });
+                    let failed = |entry: &Entry| matches!(entry.event, Event::Run(RunEvent::StepFailed { .. }));
                     assert!(loaded.entries.iter().any(failed));
                 } else {
                     layers.push(layer);

@@ -9,7 +9,7 @@ use tramline_expr::{Str, Value};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::ToolName;
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, RunEvent};
 use tramline_workflow::workflow::{
     Action, ERROR_LABEL, Edge, Node, RetryPolicy, Template, Workflow, WorkflowLimits,
 };
@@ -189,7 +189,7 @@ async fn a_call_that_the_end_of_its_run_cuts_off_may_have_happened() {
     let start = RunStart::new(one("endless", false), Value::object::<Str>([]));
     let handle = engine.start(start).await.unwrap();
     let id = handle.run.clone();
-    let started = |event: &Event| matches!(event, Event::StepStarted { .. });
+    let started = |event: &Event| matches!(event, Event::Run(RunEvent::StepStarted { .. }));
     let mut follow = engine.subscribe(id.clone(), 0);
     while let Some(entry) = follow.next().await.unwrap() {
         if started(&entry.event) {

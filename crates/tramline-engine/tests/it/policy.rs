@@ -16,7 +16,7 @@ use tramline_views::pause_view;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, ToolName};
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, RunEvent};
 use tramline_workflow::workflow::{Action, Node, Template, Workflow};
 
 fn policy(ask: &[&str], deny: &[&str]) -> EngineOptions {
@@ -368,7 +368,7 @@ async fn a_cautious_workflow_asks_before_it_destroys() {
             engine.resume(&run).await.unwrap().wait().await.unwrap();
             assert_eq!(late.tools.calls().len(), 1);
             let entries = engine.load(&run).await.unwrap().entries;
-            let asked = |event: &Event| matches!(event, Event::Paused { .. });
+            let asked = |event: &Event| matches!(event, Event::Run(RunEvent::Paused { .. }));
             assert_eq!(entries.iter().filter(|one| asked(&one.event)).count(), 1);
         }
     }

@@ -15,7 +15,7 @@ use tramline_views::trace::Trace;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, ToolName};
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause, ProposedCall};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, ProposedCall, RunEvent};
 
 const SCHEMA: &str = r#"{"type": "object", "properties": {"amount": {"type": "number", "maximum": 100},
     "to": {"type": "string"}, "key": {"type": "string", "minLength": 30}}, "additionalProperties": false}"#;
@@ -395,7 +395,7 @@ async fn a_person_edits_arguments_and_everybody_can_see_it() {
     assert_eq!(rig.paid(), std::slice::from_ref(&edited));
     let loaded = rig.engine.load(&run).await.unwrap();
     let journaled = loaded.entries.iter().find_map(|entry| match &entry.event {
-        Event::Answered { answer, by, .. } => Some((answer.clone(), by.clone())),
+        Event::Run(RunEvent::Answered { answer, by, .. }) => Some((answer.clone(), by.clone())),
         _ => None,
     });
     let arguments = edited.clone();

@@ -13,7 +13,7 @@ use tramline_expr::{Str, Value};
 use tramline_workflow::failure::Failure;
 use tramline_workflow::graph::{Graph, Patch};
 use tramline_workflow::ids::{RunId, Seq, ToolName};
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause, SchedulePolicy};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, RunEvent, SchedulePolicy};
 use tramline_workflow::workflow::{Action, Join, Node, Template};
 
 /// More than anything here takes.
@@ -99,13 +99,13 @@ async fn begun(engine: &Engine, run: &RunId) -> BTreeMap<Str, Value> {
     let mut nodes = BTreeMap::new();
     let mut arguments = BTreeMap::new();
     for entry in &loaded.entries {
-        if let Event::StepStarted {
+        if let Event::Run(RunEvent::StepStarted {
             step,
             node,
             attempt,
             arguments: with,
             ..
-        } = &entry.event
+        }) = &entry.event
         {
             assert_eq!(*nodes.entry(*step).or_insert(*node), *node, "step {step}");
             if *attempt == 1 {

@@ -10,7 +10,7 @@ use tramline_formats::{KnownServers, ReadOptions, json_dag, yaml_graph};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{RunId, ToolName};
-use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::journal::{Event, Outcome, RunEvent};
 use tramline_workflow::workflow::{Action, Edge, Join, Node, Template, UnhandledFailure, Workflow};
 
 /// A random graph of tasks: for each node, the earlier ones it depends on.
@@ -172,7 +172,8 @@ pub(crate) fn ended(loaded: &LoadedRun) -> Vec<String> {
         .entries
         .iter()
         .filter_map(|entry| match &entry.event {
-            Event::StepFinished { node, .. } | Event::StepFailed { node, .. } => Some(id(*node)),
+            Event::Run(RunEvent::StepFinished { node, .. })
+            | Event::Run(RunEvent::StepFailed { node, .. }) => Some(id(*node)),
             _ => None,
         })
         .collect()

@@ -16,7 +16,7 @@ use tramline_mcp_server::Toolset;
 use tramline_planner::Services;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::Checkpoint;
-use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::journal::{Event, Outcome, RunEvent};
 
 fn asking() -> Vec<Arc<Graph>> {
     vec![approving("act")]
@@ -54,7 +54,7 @@ async fn an_approval_is_asked_for_and_the_same_run_goes_on() {
         assert_eq!(runs.len(), 1);
         let loaded = services.engine.load(&runs[0].run).await.unwrap();
         let answered = loaded.entries.iter().any(|entry| {
-            matches!(&entry.event, Event::Answered { by, why, .. }
+            matches!(&entry.event, Event::Run(RunEvent::Answered { by, why, .. })
                 if by == "MCP client test" && why.as_deref() == Some("fine"))
         });
         assert!(answered, "{:?}", loaded.entries);

@@ -16,7 +16,7 @@ use tramline_mcp_server::{HttpOptions, NamedToken, Server, Toolset};
 use tramline_planner::Services;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::Checkpoint;
-use tramline_workflow::journal::{Answer, Event};
+use tramline_workflow::journal::{Answer, Event, RunEvent};
 
 /// The tool that needs a person's approval by the operator's policy.
 const ASKED: &str = "t:pay";
@@ -250,10 +250,10 @@ async fn an_agent_relays_what_documents_and_annotations_ask_for_unless_its_clien
             let relayed = |event: &Event| {
                 matches!(
                     event,
-                    Event::Answered {
+                    Event::Run(RunEvent::Answered {
                         via: Some(AnswerChannel::Agent),
                         ..
-                    }
+                    })
                 )
             };
             assert!(loaded.entries.iter().any(|entry| relayed(&entry.event)));

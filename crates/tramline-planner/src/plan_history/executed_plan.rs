@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
 use tramline_engine::LoadedRun;
 use tramline_engine::ports::RunListener;
-use tramline_workflow::journal::{Event, Outcome};
+use tramline_workflow::journal::{Event, Outcome, RunEvent};
 use tramline_workflow::run::Run;
 use tramline_workflow::workflow::{Action, Workflow};
 
@@ -24,7 +24,7 @@ impl RunListener for PlanHistory {
         let Some(intent) = &ended.run.started.intent else {
             return;
         };
-        let failed = |event: &Event| matches!(event, Event::StepFailed { .. });
+        let failed = |event: &Event| matches!(event, Event::Run(RunEvent::StepFailed { .. }));
         if ended.entries.iter().any(|entry| failed(&entry.event)) {
             return;
         }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use tramline_expr::{Str, Value};
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{Entry, Event, MoveKind, SessionNote, ToolAnswered, ToolCalled};
+use tramline_workflow::journal::{
+    Entry, Event, MoveKind, RunEvent, SessionNote, SopEvent, ToolAnswered, ToolCalled,
+};
 
 /// Entries per transcript; bounds the memory of an audit.
 const ENTRIES_MAX: usize = 1_000_000;
@@ -80,7 +82,7 @@ pub fn read(text: &str) -> Result<Vec<Transcript>, String> {
 impl Transcript {
     /// The transcript of an SOP session's journal; `None` for other journals.
     pub fn of_journal(id: &RunId, entries: &[Entry]) -> Option<Self> {
-        let Event::SopStarted(begun) = &entries.first()?.event else {
+        let Event::Sop(SopEvent::SopStarted(begun)) = &entries.first()?.event else {
             return None;
         };
         let mut made = Self {
@@ -90,7 +92,7 @@ impl Transcript {
         let mut calls: HashMap<u32, (usize, &ToolCalled)> = HashMap::new();
         for entry in entries {
             match &entry.event {
-                Event::Moved(moved) => {
+                Event::Sop(SopEvent::Moved(moved)) => {
                     let sop = begun.sops.get(moved.to.sop as usize)?;
                     // The move into a nested procedure follows automatically.
                     if moved.way != MoveKind::Into {
@@ -99,13 +101,13 @@ impl Transcript {
                         ));
                     }
                 }
-                Event::Noted(note) => match &**note {
+                Event::Sop(SopEvent::Noted(note)) => match &**note {
                     SessionNote::Slots(slots) => {
                         made.entries.push(TranscriptEntry::Slots(slots.clone()))
                     }
                     SessionNote::Todos(_) => made.entries.push(TranscriptEntry::Message),
                 },
-                Event::ToolCalled(called) => {
+                Event::Sop(SopEvent::ToolCalled(called)) => {
                     calls.insert(called.call, (made.entries.len(), &**called));
                     made.entries.push(match &called.run {
                         None => call(called, None),
@@ -113,7 +115,7 @@ impl Transcript {
                         Some(_) => TranscriptEntry::Message,
                     });
                 }
-                Event::ToolAnswered(answered) => {
+                Event::Sop(SopEvent::ToolAnswered(answered)) => {
                     if let Some((at, called)) = calls.get(&answered.call)
                         && was_made(called, answered)
                         && let Some(act) = made.entries.get_mut(*at)
@@ -121,22 +123,25 @@ impl Transcript {
                         *act = call(called, Some(answered));
                     }
                 }
-                Event::Refused(_) | Event::SopStarted(_) | Event::Finished { .. } => {
+                Event::Run(RunEvent::Finished { .. })
+                | Event::Sop(SopEvent::Refused(_) | SopEvent::SopStarted(_)) => {
                     made.entries.push(TranscriptEntry::Message);
                 }
-                Event::Started(_)
-                | Event::Resumed { .. }
-                | Event::StepStarted { .. }
-                | Event::FannedOut { .. }
-                | Event::FannedIn { .. }
-                | Event::Waiting { .. }
-                | Event::AttemptFailed { .. }
-                | Event::StepFinished { .. }
-                | Event::StepFailed { .. }
-                | Event::Paused { .. }
-                | Event::Answered { .. }
-                | Event::BreakpointsSet { .. }
-                | Event::GraphExtended { .. } => {}
+                Event::Run(
+                    RunEvent::Started(_)
+                    | RunEvent::Resumed { .. }
+                    | RunEvent::StepStarted { .. }
+                    | RunEvent::FannedOut { .. }
+                    | RunEvent::FannedIn { .. }
+                    | RunEvent::Waiting { .. }
+                    | RunEvent::AttemptFailed { .. }
+                    | RunEvent::StepFinished { .. }
+                    | RunEvent::StepFailed { .. }
+                    | RunEvent::Paused { .. }
+                    | RunEvent::Answered { .. }
+                    | RunEvent::BreakpointsSet { .. }
+                    | RunEvent::GraphExtended { .. },
+                ) => {}
             }
         }
         Some(made)

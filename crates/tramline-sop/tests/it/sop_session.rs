@@ -5,7 +5,7 @@ use tramline_expr::Value;
 use tramline_formats::sop_markdown;
 use tramline_sop::{CallRequest, MoveRequest, Procedure, SopDecision, SopRefusal, SopSession};
 use tramline_workflow::ids::{RunId, ToolName};
-use tramline_workflow::journal::{self, Entry, Event, SopStarted, ToolAnswered};
+use tramline_workflow::journal::{self, Entry, Event, SopEvent, SopStarted, ToolAnswered};
 use tramline_workflow::sop::Sop;
 
 mod audits;
@@ -127,7 +127,7 @@ impl RecordedSession {
             .collect();
         let id = RunId::new(1, 1);
         let session = SopSession::start(id, built, begun.clone(), 5).unwrap();
-        let event = Event::SopStarted(Box::new(begun));
+        let event = Event::Sop(SopEvent::SopStarted(Box::new(begun)));
         let journal = vec![Entry {
             seq: 1,
             at_ms: 5,
@@ -206,7 +206,7 @@ impl RecordedSession {
                 by: None,
                 edited_arguments: None,
             };
-            let events = vec![Event::ToolAnswered(Box::new(answered))];
+            let events = vec![Event::Sop(SopEvent::ToolAnswered(Box::new(answered)))];
             self.record(&SopDecision {
                 events,
                 ..SopDecision::default()
@@ -388,7 +388,7 @@ fn guards_decide_and_are_written_down_with_their_operands() {
         "Cannot go from PENDING to REMIND: the guards lead to DENY"
     );
     let right = told.move_to("DENY");
-    let Event::Moved(moved) = &right.events[0] else {
+    let Event::Sop(SopEvent::Moved(moved)) = &right.events[0] else {
         panic!("{right:?}")
     };
     let weighed: Vec<_> = moved
@@ -473,7 +473,7 @@ fn advance_walks_until_somebody_is_needed() {
     let by_itself = turn
         .events
         .iter()
-        .filter(|it| matches!(it, Event::Moved(it) if it.by_itself));
+        .filter(|it| matches!(it, Event::Sop(SopEvent::Moved(it)) if it.by_itself));
     assert_eq!(by_itself.count(), 4);
     told.check_fold();
 }

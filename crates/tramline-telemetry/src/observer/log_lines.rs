@@ -1,7 +1,7 @@
 //! Log lines for a run's events. Each line names its run.
 
 use tramline_workflow::ids::NodeIx;
-use tramline_workflow::journal::{Entry, Event, Outcome};
+use tramline_workflow::journal::{Entry, Event, Outcome, RunEvent};
 use tramline_workflow::run::Run;
 
 /// Logs an event at its level.
@@ -18,34 +18,35 @@ pub(super) fn log_event(run: &Run, entry: &Entry) {
         };
     }
     match &entry.event {
-        Event::Started(started) => line!(
+        Event::Run(RunEvent::Started(started)) => line!(
             info,
             workflow = run.graph.workflow.name.as_str(),
             parent = started.parent.as_ref().map(|parent| parent.run.as_str()),
             "run started"
         ),
-        Event::Resumed { by } => line!(info, by = by.as_str(), "run resumed"),
-        Event::StepStarted {
+        Event::Run(RunEvent::Resumed { by }) => line!(info, by = by.as_str(), "run resumed"),
+        Event::Run(RunEvent::StepStarted {
             step,
             node: at,
             attempt,
             ..
-        } => line!(debug, step, node = node(at), attempt, "call sent"),
-        Event::FannedOut { step, node: at, .. } => {
+        }) => line!(debug, step, node = node(at), attempt, "call sent"),
+        Event::Run(RunEvent::FannedOut { step, node: at, .. }) => {
             line!(debug, step, node = node(at), "fan-out started");
         }
-        Event::FannedIn { step, node: at } | Event::StepFinished { step, node: at, .. } => {
+        Event::Run(RunEvent::FannedIn { step, node: at })
+        | Event::Run(RunEvent::StepFinished { step, node: at, .. }) => {
             line!(debug, step, node = node(at), "step finished");
         }
-        Event::Waiting { step, node: at, .. } => {
+        Event::Run(RunEvent::Waiting { step, node: at, .. }) => {
             line!(debug, step, node = node(at), "step waits");
         }
-        Event::AttemptFailed {
+        Event::Run(RunEvent::AttemptFailed {
             step,
             failure,
             wait_ms,
             ..
-        } => line!(
+        }) => line!(
             warn,
             step,
             code = failure.kind.code(),
@@ -53,11 +54,11 @@ pub(super) fn log_event(run: &Run, entry: &Entry) {
             wait_ms,
             "attempt failed"
         ),
-        Event::StepFailed {
+        Event::Run(RunEvent::StepFailed {
             step,
             node: at,
             failure,
-        } => line!(
+        }) => line!(
             warn,
             step,
             node = node(at),
@@ -65,11 +66,15 @@ pub(super) fn log_event(run: &Run, entry: &Entry) {
             says = failure.message,
             "step failed"
         ),
-        Event::Paused { pause } => line!(info, kind = pause.kind(), "run paused"),
-        Event::Answered { by, .. } => line!(info, by = by.as_str(), "pause answered"),
-        Event::BreakpointsSet { .. } => line!(debug, "breakpoints changed"),
-        Event::GraphExtended { by, .. } => line!(info, by = by.as_str(), "run replanned"),
-        Event::Finished { outcome } => {
+        Event::Run(RunEvent::Paused { pause }) => line!(info, kind = pause.kind(), "run paused"),
+        Event::Run(RunEvent::Answered { by, .. }) => {
+            line!(info, by = by.as_str(), "pause answered")
+        }
+        Event::Run(RunEvent::BreakpointsSet { .. }) => line!(debug, "breakpoints changed"),
+        Event::Run(RunEvent::GraphExtended { by, .. }) => {
+            line!(info, by = by.as_str(), "run replanned")
+        }
+        Event::Run(RunEvent::Finished { outcome }) => {
             let ms = entry.at_ms - run.started_ms;
             match outcome {
                 Outcome::Completed { .. } => line!(info, ms, "run completed"),
@@ -85,11 +90,6 @@ pub(super) fn log_event(run: &Run, entry: &Entry) {
                 Outcome::Aborted { by, .. } => line!(info, ms, by = by.as_str(), "run aborted"),
             }
         }
-        Event::SopStarted(_)
-        | Event::Moved(_)
-        | Event::Noted(_)
-        | Event::ToolCalled(_)
-        | Event::ToolAnswered(_)
-        | Event::Refused(_) => {}
+        Event::Sop(_) => {}
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use tramline_expr::Value;
 use tramline_workflow::ids::{NodeIx, RunId, Seq, StepNo, ToolName};
-use tramline_workflow::journal::{Entry, Event, FanOutItem};
+use tramline_workflow::journal::{Entry, Event, FanOutItem, RunEvent, SopEvent};
 use tramline_workflow::trace_context::TraceContext;
 
 /// Most runs with open spans in memory; the oldest are dropped first. Spans of a dropped run are exported with a
@@ -43,14 +43,14 @@ impl OpenSpans {
     pub(super) fn apply(&mut self, entry: &Entry, content: bool) {
         self.seq = self.seq.max(entry.seq);
         match &entry.event {
-            Event::StepStarted {
+            Event::Run(RunEvent::StepStarted {
                 step,
                 node,
                 attempt,
                 arguments,
                 of,
                 ..
-            } => {
+            }) => {
                 let open = self.open_step(*step, *node, entry.at_ms);
                 open.item = *of;
                 open.attempt = *attempt;
@@ -59,34 +59,35 @@ impl OpenSpans {
                     open.arguments = arguments.clone();
                 }
             }
-            Event::FannedOut { step, node, .. } | Event::Waiting { step, node, .. } => {
+            Event::Run(RunEvent::FannedOut { step, node, .. })
+            | Event::Run(RunEvent::Waiting { step, node, .. }) => {
                 self.open_step(*step, *node, entry.at_ms);
             }
-            Event::AttemptFailed { step, .. } => {
+            Event::Run(RunEvent::AttemptFailed { step, .. }) => {
                 if let Some(open) = self.steps.get_mut(step) {
                     open.calling_ms = None;
                 }
             }
-            Event::StepFinished { step, .. }
-            | Event::StepFailed { step, .. }
-            | Event::FannedIn { step, .. } => {
+            Event::Run(RunEvent::StepFinished { step, .. })
+            | Event::Run(RunEvent::StepFailed { step, .. })
+            | Event::Run(RunEvent::FannedIn { step, .. }) => {
                 self.steps.remove(step);
             }
-            Event::Paused { pause } => {
+            Event::Run(RunEvent::Paused { pause }) => {
                 self.pauses.insert(entry.seq, (pause.kind(), entry.at_ms));
             }
-            Event::Answered { pause, .. } => {
+            Event::Run(RunEvent::Answered { pause, .. }) => {
                 self.pauses.remove(pause);
             }
             // The process that made these calls is gone, and it is unknown when their answers arrived.
-            Event::Resumed { .. } => {
+            Event::Run(RunEvent::Resumed { .. }) => {
                 for open in self.steps.values_mut() {
                     open.calling_ms = None;
                 }
             }
             // A call that needs approval is recorded by the run that asks for the approval and then makes the call.
-            Event::ToolCalled(called) if called.run.is_some() => {}
-            Event::ToolCalled(called) => {
+            Event::Sop(SopEvent::ToolCalled(called)) if called.run.is_some() => {}
+            Event::Sop(SopEvent::ToolCalled(called)) => {
                 let open = self.open_step(called.call, NodeIx::default(), entry.at_ms);
                 open.calling_ms = Some(entry.at_ms);
                 open.tool = Some(called.tool.clone());
@@ -95,20 +96,24 @@ impl OpenSpans {
                     open.arguments = called.arguments.clone();
                 }
             }
-            Event::ToolAnswered(answered) => {
+            Event::Sop(SopEvent::ToolAnswered(answered)) => {
                 self.steps.remove(&answered.call);
             }
-            Event::Finished { .. } => {
+            Event::Run(RunEvent::Finished { .. }) => {
                 self.steps.clear();
                 self.pauses.clear();
             }
-            Event::Started(_)
-            | Event::BreakpointsSet { .. }
-            | Event::GraphExtended { .. }
-            | Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::Refused(_) => {}
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::GraphExtended { .. },
+            )
+            | Event::Sop(
+                SopEvent::SopStarted(_)
+                | SopEvent::Moved(_)
+                | SopEvent::Noted(_)
+                | SopEvent::Refused(_),
+            ) => {}
         }
     }
 

@@ -7,35 +7,26 @@ use super::steps::EndedCall;
 use super::{TelemetryObserver, set_run_attributes};
 use crate::ids::SpanIds;
 use tramline_sop::SopSession;
-use tramline_workflow::journal::{Entry, Event, ToolAnswered};
+use tramline_workflow::journal::{Entry, Event, SopEvent, ToolAnswered};
 
 impl TelemetryObserver {
     pub(super) fn record_sop_events(&self, walk: &SopSession, entries: &[Entry]) {
         let run = walk.id.as_str();
         for entry in entries {
             match &entry.event {
-                Event::ToolCalled(called) => {
+                Event::Sop(SopEvent::ToolCalled(called)) => {
                     tracing::debug!(target: "tramline::sop", run, tool = %called.tool, "call sent");
                 }
-                Event::ToolAnswered(answered) => self.record_answer(walk, entry.at_ms, answered),
-                Event::Moved(_) => tracing::debug!(target: "tramline::sop", run, "moved"),
-                Event::Refused(_) => tracing::info!(target: "tramline::sop", run, "refused"),
-                Event::SopStarted(_)
-                | Event::Noted(_)
-                | Event::Started(_)
-                | Event::Resumed { .. }
-                | Event::StepStarted { .. }
-                | Event::FannedOut { .. }
-                | Event::FannedIn { .. }
-                | Event::Waiting { .. }
-                | Event::AttemptFailed { .. }
-                | Event::StepFinished { .. }
-                | Event::StepFailed { .. }
-                | Event::Paused { .. }
-                | Event::Answered { .. }
-                | Event::BreakpointsSet { .. }
-                | Event::GraphExtended { .. }
-                | Event::Finished { .. } => {}
+                Event::Sop(SopEvent::ToolAnswered(answered)) => {
+                    self.record_answer(walk, entry.at_ms, answered)
+                }
+                Event::Sop(SopEvent::Moved(_)) => {
+                    tracing::debug!(target: "tramline::sop", run, "moved")
+                }
+                Event::Sop(SopEvent::Refused(_)) => {
+                    tracing::info!(target: "tramline::sop", run, "refused")
+                }
+                Event::Run(_) | Event::Sop(SopEvent::SopStarted(_) | SopEvent::Noted(_)) => {}
             }
             self.open_runs
                 .with(&walk.id, |begun| begun.apply(entry, self.capture_content));

@@ -6,7 +6,7 @@ use crate::metrics::elapsed;
 use crate::otlp::SpanKind;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::Seq;
-use tramline_workflow::journal::{Answer, Entry, Event, Outcome};
+use tramline_workflow::journal::{Answer, Entry, Event, Outcome, RunEvent};
 
 impl TelemetryObserver {
     /// Records an event. `begun` is the state before it.
@@ -14,42 +14,41 @@ impl TelemetryObserver {
         log_lines::log_event(scene.run, entry);
         let at_ms = entry.at_ms;
         match &entry.event {
-            Event::Started(_) => self.metrics.started.add(&[], 1),
-            Event::AttemptFailed { step, failure, .. } => {
+            Event::Run(RunEvent::Started(_)) => self.metrics.started.add(&[], 1),
+            Event::Run(RunEvent::AttemptFailed { step, failure, .. }) => {
                 self.metrics.retries.add(&[], 1);
                 if let Some(open) = begun.steps.get(step) {
                     self.attempt(scene, *step, open, at_ms, &Err(failure));
                 }
             }
-            Event::StepFinished {
+            Event::Run(RunEvent::StepFinished {
                 step, node, output, ..
-            } => self.step(scene, begun, (*step, *node), at_ms, &Ok(output)),
-            Event::StepFailed {
+            }) => self.step(scene, begun, (*step, *node), at_ms, &Ok(output)),
+            Event::Run(RunEvent::StepFailed {
                 step,
                 node,
                 failure,
-            } => self.step(scene, begun, (*step, *node), at_ms, &Err(failure)),
-            Event::FannedIn { step, node } => {
+            }) => self.step(scene, begun, (*step, *node), at_ms, &Err(failure)),
+            Event::Run(RunEvent::FannedIn { step, node }) => {
                 let output = Default::default();
                 self.step(scene, begun, (*step, *node), at_ms, &Ok(&output));
             }
-            Event::Paused { pause } => self.metrics.pauses.add(&[pause.kind()], 1),
-            Event::Answered { pause, answer, .. } => {
+            Event::Run(RunEvent::Paused { pause }) => self.metrics.pauses.add(&[pause.kind()], 1),
+            Event::Run(RunEvent::Answered { pause, answer, .. }) => {
                 self.pause(scene, begun, *pause, at_ms, answer_name(answer));
             }
-            Event::Finished { outcome } => self.finished(scene, begun, at_ms, outcome),
-            Event::Resumed { .. }
-            | Event::StepStarted { .. }
-            | Event::FannedOut { .. }
-            | Event::Waiting { .. }
-            | Event::BreakpointsSet { .. }
-            | Event::GraphExtended { .. }
-            | Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_) => {}
+            Event::Run(RunEvent::Finished { outcome }) => {
+                self.finished(scene, begun, at_ms, outcome)
+            }
+            Event::Run(
+                RunEvent::Resumed { .. }
+                | RunEvent::StepStarted { .. }
+                | RunEvent::FannedOut { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::GraphExtended { .. },
+            )
+            | Event::Sop(_) => {}
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use tramline_workflow::flaw::SourceSpan;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::NodeIx;
-use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::journal::{Entry, Event, RunEvent};
 use tramline_workflow::layers::Layers;
 use tramline_workflow::sop::{DECISION_SHAPE, END_SHAPE, Sop};
 use tramline_workflow::workflow::Action;
@@ -156,7 +156,7 @@ impl DiagramJson {
     /// Marks the nodes that the patches of a journal added.
     pub fn mark_patches(&mut self, entries: &[Entry]) {
         let patches = entries.iter().filter_map(|entry| match &entry.event {
-            Event::GraphExtended { patch, .. } => Some(patch),
+            Event::Run(RunEvent::GraphExtended { patch, .. }) => Some(patch),
             _ => None,
         });
         for (number, patch) in patches.enumerate() {

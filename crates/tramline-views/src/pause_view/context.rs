@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use tramline_expr::{Map, Value};
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::journal::{Entry, Event, RunEvent};
 use tramline_workflow::run::Run;
 use tramline_workflow::workflow::Action;
 
@@ -40,12 +40,12 @@ pub(super) fn calls_value(run: &Run, entries: &[Entry]) -> Value {
     let mut places: HashMap<StepNo, usize> = HashMap::new();
     for entry in entries {
         match &entry.event {
-            Event::StepStarted {
+            Event::Run(RunEvent::StepStarted {
                 step,
                 node,
                 arguments,
                 ..
-            } if !places.contains_key(step) => {
+            }) if !places.contains_key(step) => {
                 if let Action::Call { tool, .. } = &run.graph.node(*node).action {
                     places.insert(*step, calls.len());
                     calls.push(PastCall {
@@ -56,8 +56,12 @@ pub(super) fn calls_value(run: &Run, entries: &[Entry]) -> Value {
                     });
                 }
             }
-            Event::StepFinished { step, .. } => set_status(&mut calls, &places, *step, "succeeded"),
-            Event::StepFailed { step, .. } => set_status(&mut calls, &places, *step, "failed"),
+            Event::Run(RunEvent::StepFinished { step, .. }) => {
+                set_status(&mut calls, &places, *step, "succeeded")
+            }
+            Event::Run(RunEvent::StepFailed { step, .. }) => {
+                set_status(&mut calls, &places, *step, "failed")
+            }
             _ => {}
         }
     }

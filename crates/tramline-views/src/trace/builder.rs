@@ -7,7 +7,7 @@ use tramline_expr::{Str, Value};
 use tramline_workflow::authority::{BudgetSource, approval_source};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
-use tramline_workflow::journal::{Answer, Entry, Event, Pause};
+use tramline_workflow::journal::{Answer, Entry, Event, Pause, RunEvent};
 use tramline_workflow::run::failure_value;
 
 /// Renders a journal.
@@ -59,7 +59,7 @@ impl TraceBuilder<'_> {
         self.trace.updated_ms = at_ms;
         self.trace.events = entry.seq;
         match &entry.event {
-            Event::Started(started) => {
+            Event::Run(RunEvent::Started(started)) => {
                 self.trace.workflow = started.workflow.name.clone();
                 self.trace.session = started.session.clone();
                 self.trace.forked_from = started.fork.as_ref().map(|fork| ForkPoint {
@@ -69,7 +69,7 @@ impl TraceBuilder<'_> {
                 self.trace.started_ms = at_ms;
                 self.trace.input = started.input.clone();
             }
-            Event::Resumed { by } => {
+            Event::Run(RunEvent::Resumed { by }) => {
                 self.trace.resumed.push(TraceNote {
                     by: by.clone(),
                     via: None,
@@ -77,14 +77,14 @@ impl TraceBuilder<'_> {
                     why: None,
                 });
             }
-            Event::StepStarted {
+            Event::Run(RunEvent::StepStarted {
                 step,
                 node,
                 attempt,
                 arguments,
                 repeatable,
                 of,
-            } => {
+            }) => {
                 if !repeatable {
                     self.unconfirmed_calls.insert(*step);
                 }
@@ -100,31 +100,31 @@ impl TraceBuilder<'_> {
                     self.item_indexes.entry(item.step).or_default().push(place);
                 }
             }
-            Event::FannedOut { step, node, items } => {
+            Event::Run(RunEvent::FannedOut { step, node, items }) => {
                 self.step_mut(*step, *node, at_ms).input = Some(items.clone());
             }
-            Event::FannedIn { step, node } => {
+            Event::Run(RunEvent::FannedIn { step, node }) => {
                 let outputs = self.collect_outputs(*step);
                 self.finish_step(*step, *node, at_ms, |line| {
                     line.status = "succeeded";
                     line.output = Some(outputs);
                 });
             }
-            Event::Waiting {
+            Event::Run(RunEvent::Waiting {
                 step,
                 node,
                 until_ms,
-            } => {
+            }) => {
                 self.step_mut(*step, *node, at_ms).input =
                     Some(Value::object([("until_ms", (*until_ms).into())]));
             }
-            Event::BreakpointsSet { .. } => {}
-            Event::AttemptFailed {
+            Event::Run(RunEvent::BreakpointsSet { .. }) => {}
+            Event::Run(RunEvent::AttemptFailed {
                 step,
                 failure,
                 in_doubt,
                 ..
-            } => {
+            }) => {
                 // A failure without doubt is an end; the next attempt is recorded separately.
                 if !in_doubt {
                     self.unconfirmed_calls.remove(step);
@@ -133,37 +133,37 @@ impl TraceBuilder<'_> {
                     self.trace.steps[place].retried.push(failure.clone());
                 }
             }
-            Event::StepFinished {
+            Event::Run(RunEvent::StepFinished {
                 step,
                 node,
                 label,
                 output,
-            } => {
+            }) => {
                 self.finish_step(*step, *node, at_ms, |line| {
                     line.status = "succeeded";
                     line.label.clone_from(label);
                     line.output = Some(output.clone());
                 });
             }
-            Event::StepFailed {
+            Event::Run(RunEvent::StepFailed {
                 step,
                 node,
                 failure,
-            } => {
+            }) => {
                 self.finish_step(*step, *node, at_ms, |line| {
                     line.status = "failed";
                     line.may_have_happened = failure.may_have_happened;
                     line.error = Some(failure.clone());
                 });
             }
-            Event::Paused { pause } => self.add_pause(entry.seq, at_ms, pause),
-            Event::Answered {
+            Event::Run(RunEvent::Paused { pause }) => self.add_pause(entry.seq, at_ms, pause),
+            Event::Run(RunEvent::Answered {
                 pause,
                 answer,
                 by,
                 why,
                 via,
-            } => {
+            }) => {
                 self.add_answer(
                     *pause,
                     answer,
@@ -175,15 +175,10 @@ impl TraceBuilder<'_> {
                     },
                 );
             }
-            Event::GraphExtended { .. } => {}
+            Event::Run(RunEvent::GraphExtended { .. }) => {}
             // SOP sessions have no steps; they are rendered elsewhere.
-            Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_) => {}
-            Event::Finished { outcome: how } => {
+            Event::Sop(_) => {}
+            Event::Run(RunEvent::Finished { outcome: how }) => {
                 self.trace.outcome = Some(outcome_value(self.graph, how));
                 self.trace.status = how.status();
                 for step in std::mem::take(&mut self.unconfirmed_calls) {

@@ -1,6 +1,6 @@
 //! The JSON-lines encoding of a journal: one line per event.
 
-use super::{ContentDigest, DocumentRef, Entry, Event, RunStarted, SopStarted};
+use super::{ContentDigest, DocumentRef, Entry, Event, RunEvent, RunStarted, SopEvent, SopStarted};
 use crate::ids::Seq;
 use crate::sop::Sop;
 use crate::workflow::Workflow;
@@ -67,7 +67,7 @@ pub fn encode_with_digests(
         #[serde(rename = "Guided")]
         SopStarted(SopStarted<ContentDigest>),
     }
-    if let (Event::Started(started), [workflow]) = (&entry.event, documents) {
+    if let (Event::Run(RunEvent::Started(started)), [workflow]) = (&entry.event, documents) {
         let started = RunStarted::clone(started).with_workflow(*workflow);
         return write_line(
             entry.at_ms,
@@ -75,7 +75,7 @@ pub fn encode_with_digests(
             out,
         );
     }
-    if let Event::SopStarted(begun) = &entry.event
+    if let Event::Sop(SopEvent::SopStarted(begun)) = &entry.event
         && begun.sops.len() == documents.len()
     {
         let begun = SopStarted::clone(begun).with_sops(documents.to_vec());

@@ -1,6 +1,6 @@
 //! The first event of a run: its workflow, input, owner, budgets and breakpoints.
 
-use super::{Budget, Entry, Event};
+use super::{Budget, Entry, Event, RunEvent};
 use crate::ids::{RunId, Seq, StepNo};
 use crate::trace_context::TraceContext;
 use crate::workflow::Workflow;
@@ -167,9 +167,9 @@ impl BreakpointSet {
     /// The breakpoints last set in a journal.
     pub fn current(entries: &[Entry]) -> Self {
         let said = entries.iter().rev().find_map(|entry| {
-            if let Event::BreakpointsSet { watch, .. } = &entry.event {
+            if let Event::Run(RunEvent::BreakpointsSet { watch, .. }) = &entry.event {
                 Some(watch.clone())
-            } else if let Event::Started(started) = &entry.event {
+            } else if let Event::Run(RunEvent::Started(started)) = &entry.event {
                 started.watch.clone()
             } else {
                 None

@@ -5,49 +5,43 @@
 
 use super::{OpenStep, Run, StepStage};
 use crate::ids::{NodeIx, StepNo};
-use crate::journal::{Event, FanOutItem, Pause};
+use crate::journal::{FanOutItem, Pause, RunEvent};
 
 impl Run {
     /// Rejects an event that does not match its step: another node, another item, an attempt out of
     /// order, or a step that is not being performed.
-    pub fn check_exact(&self, event: &Event) -> Result<(), String> {
+    pub fn check_exact(&self, event: &RunEvent) -> Result<(), String> {
         match event {
-            Event::StepStarted {
+            RunEvent::StepStarted {
                 step,
                 node,
                 attempt,
                 of,
                 ..
             } => self.check_attempt(*step, *node, *attempt, *of),
-            Event::AttemptFailed { step, .. } => match self.open_steps.get(step) {
+            RunEvent::AttemptFailed { step, .. } => match self.open_steps.get(step) {
                 Some(open) if open.stage == StepStage::Calling => Ok(()),
                 Some(_) | None => Err(format!("step {step} is not waiting for a result")),
             },
-            Event::StepFinished { step, node, .. } | Event::StepFailed { step, node, .. } => {
+            RunEvent::StepFinished { step, node, .. } | RunEvent::StepFailed { step, node, .. } => {
                 self.check_end(*step, *node)
             }
-            Event::Paused {
+            RunEvent::Paused {
                 pause: Pause::InDoubt { step, node, .. } | Pause::Child { step, node, .. },
             } => match self.open_steps.get(step) {
                 Some(open) => check_node(open.node, *step, *node),
                 None => Err(format!("step {step} is not open")),
             },
-            Event::Started(_)
-            | Event::Resumed { .. }
-            | Event::FannedOut { .. }
-            | Event::FannedIn { .. }
-            | Event::Waiting { .. }
-            | Event::Paused { .. }
-            | Event::Answered { .. }
-            | Event::BreakpointsSet { .. }
-            | Event::GraphExtended { .. }
-            | Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_)
-            | Event::Finished { .. } => Ok(()),
+            RunEvent::Started(_)
+            | RunEvent::Resumed { .. }
+            | RunEvent::FannedOut { .. }
+            | RunEvent::FannedIn { .. }
+            | RunEvent::Waiting { .. }
+            | RunEvent::Paused { .. }
+            | RunEvent::Answered { .. }
+            | RunEvent::BreakpointsSet { .. }
+            | RunEvent::GraphExtended { .. }
+            | RunEvent::Finished { .. } => Ok(()),
         }
     }
 

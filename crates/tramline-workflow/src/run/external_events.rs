@@ -6,7 +6,7 @@ use crate::authority::{AnswerChannel, PauseReason};
 use crate::graph::Patch;
 use crate::ids::{NodeIx, Seq};
 use crate::journal::{
-    Answer, Entry, Event, ForkOrigin, Outcome, Pause, ProposedCall, SchedulePolicy,
+    Answer, Entry, Event, ForkOrigin, Outcome, Pause, ProposedCall, RunEvent, SchedulePolicy,
 };
 use std::sync::Arc;
 use tramline_expr::Value;
@@ -68,13 +68,13 @@ impl Run {
     }
 
     pub(super) fn apply_answer(&mut self, entry: &Entry) -> Result<(), String> {
-        let Event::Answered {
+        let Event::Run(RunEvent::Answered {
             pause,
             answer,
             by,
             why,
             via,
-        } = &entry.event
+        }) = &entry.event
         else {
             return Ok(());
         };

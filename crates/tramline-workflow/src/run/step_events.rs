@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::graph::Graph;
 use crate::ids::BUILTIN;
 use crate::ids::{NodeIx, StepNo};
-use crate::journal::{Event, FanOutItem, Outcome};
+use crate::journal::{FanOutItem, Outcome, RunEvent};
 use crate::workflow::{Action, DEFAULT_LABEL, ERROR_LABEL, UnhandledFailure};
 use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
@@ -79,8 +79,8 @@ impl Run {
         )
     }
 
-    pub(super) fn step_started(&mut self, event: &Event) -> Result<(), String> {
-        let Event::StepStarted {
+    pub(super) fn step_started(&mut self, event: &RunEvent) -> Result<(), String> {
+        let RunEvent::StepStarted {
             step,
             node,
             attempt,

@@ -54,7 +54,7 @@ impl RunEvents {
             let Some(entry) = self.entries.next().await? else {
                 return Ok(None);
             };
-            if let journal::Event::GraphExtended { .. } = entry.event {
+            if let journal::Event::Run(journal::RunEvent::GraphExtended { .. }) = entry.event {
                 let graph = self.engine.load(&self.translator.run).await?.run.graph;
                 self.translator.graph = graph;
             }
@@ -102,10 +102,15 @@ impl EventTranslator {
     }
 
     fn translate(&mut self, entry: &Entry, told: &mut VecDeque<Event>) {
-        use journal::Event as E;
+        use journal::RunEvent as E;
         let at_ms = entry.at_ms;
         self.last_seen = entry.seq;
-        match &entry.event {
+        let event = match &entry.event {
+            journal::Event::Run(event) => event,
+            // An SOP session has no steps.
+            journal::Event::Sop(_) => return,
+        };
+        match event {
             E::Started(started) => self.input = started.input.clone(),
             E::StepStarted {
                 step,
@@ -178,13 +183,6 @@ impl EventTranslator {
                 }
             }
             E::Resumed { .. } | E::BreakpointsSet { .. } | E::GraphExtended { .. } => {}
-            // An SOP session has no steps.
-            E::SopStarted(_)
-            | E::Moved(_)
-            | E::Noted(_)
-            | E::ToolCalled(_)
-            | E::ToolAnswered(_)
-            | E::Refused(_) => {}
         }
         self.before_ms = at_ms;
     }

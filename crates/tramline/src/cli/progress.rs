@@ -10,7 +10,7 @@ use tramline_views::pause_view;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, NodeIx, RunId, StepNo};
-use tramline_workflow::journal::{Entry, Event, Outcome, Pause};
+use tramline_workflow::journal::{Entry, Event, Outcome, Pause, RunEvent};
 use tramline_workflow::workflow::Action;
 
 /// At most this many steps are listed; further ones are counted, because nobody reads a loop of
@@ -71,53 +71,55 @@ impl ProgressPrinter {
         let at_ms = entry.at_ms;
         self.set_start(at_ms);
         // Added nodes are shown by their own names.
-        if let Event::GraphExtended { patch, .. } = &entry.event
+        if let Event::Run(RunEvent::GraphExtended { patch, .. }) = &entry.event
             && let Ok(grown) = patch.apply(&self.graph)
         {
             self.graph = Arc::new(grown);
         }
         match &entry.event {
-            Event::Started(started) => {
+            Event::Run(RunEvent::Started(started)) => {
                 self.line(&format!(
                     "{} {DIM}{}{DIM:#}",
                     started.workflow.name, self.run
                 ));
             }
-            Event::Resumed { by } => self.line(&format!("{DIM}resumed by {by}{DIM:#}")),
-            Event::StepStarted {
+            Event::Run(RunEvent::Resumed { by }) => {
+                self.line(&format!("{DIM}resumed by {by}{DIM:#}"))
+            }
+            Event::Run(RunEvent::StepStarted {
                 step,
                 node,
                 attempt,
                 ..
-            } => self.start_step(*step, *node, *attempt, at_ms),
-            Event::AttemptFailed {
+            }) => self.start_step(*step, *node, *attempt, at_ms),
+            Event::Run(RunEvent::AttemptFailed {
                 failure,
                 in_doubt: true,
                 ..
-            } => self.line(&format!(
+            }) => self.line(&format!(
                 "├─ {ASK}?{ASK:#} {failure} {DIM}(it may have happened){DIM:#}"
             )),
-            Event::AttemptFailed {
+            Event::Run(RunEvent::AttemptFailed {
                 failure, wait_ms, ..
-            } => {
+            }) => {
                 let wait = span(*wait_ms as i64);
                 self.line(&format!(
                     "├─ {ASK}↻{ASK:#} {failure} {DIM}(again in {wait}){DIM:#}"
                 ));
             }
-            Event::StepFinished {
+            Event::Run(RunEvent::StepFinished {
                 step, node, label, ..
-            } => {
+            }) => {
                 let picked = label
                     .as_ref()
                     .map_or_else(String::new, |label| format!(" → {label}"));
                 self.end_step(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), &picked);
             }
-            Event::StepFailed {
+            Event::Run(RunEvent::StepFailed {
                 step,
                 node,
                 failure,
-            } => {
+            }) => {
                 self.end_step(
                     *step,
                     *node,
@@ -126,41 +128,38 @@ impl ProgressPrinter {
                     &format!(" {failure}"),
                 );
             }
-            Event::FannedOut { step, node, items } => {
+            Event::Run(RunEvent::FannedOut { step, node, items }) => {
                 let count = items.as_array().map_or(0, <[Value]>::len);
                 self.start_step(*step, *node, 1, at_ms);
                 let id = &self.graph.node(*node).id;
                 self.line(&format!("├─ {DIM}{id} for {count} items{DIM:#}"));
             }
-            Event::FannedIn { step, node } => {
+            Event::Run(RunEvent::FannedIn { step, node }) => {
                 self.end_step(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), "");
             }
-            Event::Waiting { step, node, .. } => self.start_step(*step, *node, 1, at_ms),
-            Event::BreakpointsSet { watch, by } => {
+            Event::Run(RunEvent::Waiting { step, node, .. }) => {
+                self.start_step(*step, *node, 1, at_ms)
+            }
+            Event::Run(RunEvent::BreakpointsSet { watch, by }) => {
                 let breaks = watch.breaks.len();
                 self.line(&format!("├─ {DIM}{by} set {breaks} breakpoints{DIM:#}"));
             }
-            Event::Paused { pause } => self.show_question(entry.seq, pause),
-            Event::Answered {
+            Event::Run(RunEvent::Paused { pause }) => self.show_question(entry.seq, pause),
+            Event::Run(RunEvent::Answered {
                 answer, by, via, ..
-            } => {
+            }) => {
                 let how = match via.is_some_and(AnswerChannel::is_relayed) {
                     true => " (relayed)",
                     false => "",
                 };
                 self.line(&format!("├─ {by} answered{how}: {answer:?}"));
             }
-            Event::GraphExtended { patch, by } => {
+            Event::Run(RunEvent::GraphExtended { patch, by }) => {
                 self.line(&format!("├─ {by} added {} nodes", patch.nodes.len()));
             }
             // An SOP session has no driver and no progress.
-            Event::SopStarted(_)
-            | Event::Moved(_)
-            | Event::Noted(_)
-            | Event::ToolCalled(_)
-            | Event::ToolAnswered(_)
-            | Event::Refused(_) => {}
-            Event::Finished { outcome } => self.finish(outcome, at_ms),
+            Event::Sop(_) => {}
+            Event::Run(RunEvent::Finished { outcome }) => self.finish(outcome, at_ms),
         }
         self.before_ms = at_ms;
     }

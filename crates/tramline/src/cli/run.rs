@@ -17,7 +17,7 @@ use tramline_formats::yaml_graph::GraphDocument;
 use tramline_views::trace;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
-use tramline_workflow::journal::{Event, Outcome, Pause};
+use tramline_workflow::journal::{Event, Outcome, Pause, RunEvent};
 
 /// The progress of shorter runs is printed at the end: too short to watch.
 const LIVE_PROGRESS_MIN: Duration = Duration::from_millis(40);
@@ -232,7 +232,7 @@ async fn print_events(
             event = events.next(), if progress.is_some() => match (event?, progress.as_mut()) {
                 (Some(entry), Some(progress)) => {
                     *seen = entry.seq;
-                    let over = matches!(entry.event, Event::Finished { .. });
+                    let over = matches!(entry.event, Event::Run(RunEvent::Finished { .. }));
                     progress.show(&entry);
                     if over {
                         return ended.await;

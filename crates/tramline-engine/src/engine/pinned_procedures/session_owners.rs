@@ -12,7 +12,7 @@ use crate::ports::AppendError;
 use std::sync::Arc;
 use tramline_expr::Str;
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{CarriedCall, Event, Outcome, SopStarted};
+use tramline_workflow::journal::{CarriedCall, Event, Outcome, RunEvent, SopStarted};
 
 /// The name, in the journal, under which a replaced session is ended.
 const REPLACED_BY: &str = "load_graph";
@@ -235,7 +235,7 @@ impl Engine {
                 by: REPLACED_BY.into(),
                 why: Some("its caller started another session of the procedure".to_owned()),
             };
-            let end = [Event::Finished { outcome }];
+            let end = [Event::Run(RunEvent::Finished { outcome })];
             match self.0.append_session_events(&mut walk, &end).await {
                 Ok(()) => break true,
                 Err(AppendError::Conflict { .. } | AppendError::Elsewhere { .. }) => {}

@@ -19,7 +19,7 @@ use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::{
-    Answer, Event, MoveKind, Outcome, ParentStep, ToolAnswered, ToolCalled,
+    Answer, Event, MoveKind, Outcome, ParentStep, RunEvent, SopEvent, ToolAnswered, ToolCalled,
 };
 use tramline_workflow::workflow::{Action, Edge, Node, Template, Workflow};
 
@@ -247,7 +247,7 @@ impl Engine {
                 continue;
             };
             answered.redacted = self.redacted_places(&answered.output);
-            let event = [Event::ToolAnswered(Box::new(answered))];
+            let event = [Event::Sop(SopEvent::ToolAnswered(Box::new(answered)))];
             // A call in doubt stays open, without its question.
             while walk
                 .open_calls
@@ -329,11 +329,11 @@ pub struct ArgumentEdit {
 /// The arguments that a person replaced in a question's run, and who did.
 fn edit_of(loaded: &LoadedRun) -> Option<(Value, Str)> {
     loaded.entries.iter().find_map(|entry| match &entry.event {
-        Event::Answered {
+        Event::Run(RunEvent::Answered {
             answer: Answer::ProceedWith { arguments },
             by,
             ..
-        } => Some((arguments.clone(), by.clone())),
+        }) => Some((arguments.clone(), by.clone())),
         _ => None,
     })
 }
@@ -342,32 +342,29 @@ fn edit_of(loaded: &LoadedRun) -> Option<(Value, Str)> {
 fn is_in_doubt(loaded: &LoadedRun) -> bool {
     let steps = loaded.entries.iter().rev();
     let mut last = steps.filter_map(|entry| match &entry.event {
-        Event::StepStarted { .. } => Some(true),
-        Event::StepFinished { .. } | Event::StepFailed { .. } => Some(false),
-        Event::AttemptFailed { in_doubt, .. } => Some(*in_doubt),
-        Event::Started(_)
-        | Event::Resumed { .. }
-        | Event::FannedOut { .. }
-        | Event::FannedIn { .. }
-        | Event::Waiting { .. }
-        | Event::Paused { .. }
-        | Event::Answered { .. }
-        | Event::BreakpointsSet { .. }
-        | Event::GraphExtended { .. }
-        | Event::SopStarted(_)
-        | Event::Moved(_)
-        | Event::Noted(_)
-        | Event::ToolCalled(_)
-        | Event::ToolAnswered(_)
-        | Event::Refused(_)
-        | Event::Finished { .. } => None,
+        Event::Run(RunEvent::StepStarted { .. }) => Some(true),
+        Event::Run(RunEvent::StepFinished { .. } | RunEvent::StepFailed { .. }) => Some(false),
+        Event::Run(RunEvent::AttemptFailed { in_doubt, .. }) => Some(*in_doubt),
+        Event::Run(
+            RunEvent::Started(_)
+            | RunEvent::Resumed { .. }
+            | RunEvent::FannedOut { .. }
+            | RunEvent::FannedIn { .. }
+            | RunEvent::Waiting { .. }
+            | RunEvent::Paused { .. }
+            | RunEvent::Answered { .. }
+            | RunEvent::BreakpointsSet { .. }
+            | RunEvent::GraphExtended { .. }
+            | RunEvent::Finished { .. },
+        )
+        | Event::Sop(_) => None,
     });
     last.next().unwrap_or(false)
 }
 
 /// Whether a decision leaves the session's current node.
 pub(super) fn leaves_node(turn: &SopDecision) -> bool {
-    let away = |event: &Event| matches!(event, Event::Moved(moved) if moved.way != MoveKind::Again);
+    let away = |event: &Event| matches!(event, Event::Sop(SopEvent::Moved(moved)) if moved.way != MoveKind::Again);
     turn.events.iter().any(away)
 }
 
@@ -376,7 +373,7 @@ pub(super) fn call_result(loaded: &LoadedRun, call: u32) -> Option<ToolAnswered>
     let decided = loaded.entries.iter().rev();
     let by = decided
         .filter_map(|entry| match &entry.event {
-            Event::Answered { by, .. } => Some(by.clone()),
+            Event::Run(RunEvent::Answered { by, .. }) => Some(by.clone()),
             _ => None,
         })
         .next();

@@ -12,7 +12,7 @@ use tramline_expr::{Str, Value};
 use tramline_sop::{CallRequest, SopDecision, SopRefusal, SopSession};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::{RunId, ToolName};
-use tramline_workflow::journal::{Event, SopStarted, ToolAnswered, ToolCalled};
+use tramline_workflow::journal::{Event, SopEvent, SopStarted, ToolAnswered, ToolCalled};
 use tramline_workflow::trace_context::TraceContext;
 
 /// A tool call that an agent requests in its session.
@@ -198,7 +198,7 @@ impl Engine {
         answered: ToolAnswered,
     ) -> Result<(), Fault> {
         let call = answered.call;
-        let event = Event::ToolAnswered(Box::new(answered));
+        let event = Event::Sop(SopEvent::ToolAnswered(Box::new(answered)));
         let decide = |walk: &SopSession| SopDecision {
             events: match walk.open_calls.contains_key(&call) {
                 true => vec![event.clone()],

@@ -6,7 +6,7 @@ use crate::journal_writer::outcome_status;
 use crate::ports::AppendError;
 use tramline_sop::SopSession;
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{EXPIRY, Event, Outcome};
+use tramline_workflow::journal::{EXPIRY, Event, Outcome, RunEvent};
 
 /// Whether a session has expired.
 pub(super) fn is_due(walk: &SopSession, now_ms: i64) -> bool {
@@ -58,7 +58,7 @@ impl Engine {
         };
         match self
             .0
-            .append_session_events(walk, &[Event::Finished { outcome }])
+            .append_session_events(walk, &[Event::Run(RunEvent::Finished { outcome })])
             .await
         {
             Ok(()) => Ok(true),

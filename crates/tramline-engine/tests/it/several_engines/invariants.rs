@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tramline_engine::Fault;
 use tramline_expr::Str;
 use tramline_workflow::ids::Seq;
-use tramline_workflow::journal::{Answer, Event, Outcome, Pause};
+use tramline_workflow::journal::{Answer, Event, Outcome, Pause, RunEvent};
 use tramline_workflow::run::Run;
 
 /// Checks a history against the invariants.
@@ -31,10 +31,13 @@ pub(super) async fn check_invariants(world: &Simulation) {
     let mut stood: Option<Run> = None;
     for entry in &loaded.entries {
         if let Some(run) = &mut stood {
-            let exact = run.check_exact(&entry.event);
+            let Event::Run(event) = &entry.event else {
+                panic!("event {} belongs to an SOP session", entry.seq);
+            };
+            let exact = run.check_exact(event);
             exact.unwrap_or_else(|why| panic!("event {}: {why}", entry.seq));
             run.apply(entry).unwrap();
-        } else if let Event::Started(started) = &entry.event {
+        } else if let Event::Run(RunEvent::Started(started)) = &entry.event {
             let (graph, _) =
                 tramline_workflow::graph::Graph::build(started.workflow.clone()).unwrap();
             let begun = Run::start(
@@ -46,13 +49,13 @@ pub(super) async fn check_invariants(world: &Simulation) {
             stood = Some(begun.unwrap());
         }
         match &entry.event {
-            Event::StepStarted {
+            Event::Run(RunEvent::StepStarted {
                 step,
                 node,
                 attempt,
                 repeatable: false,
                 ..
-            } => {
+            }) => {
                 let id = loaded.run.graph.node(*node).id.clone();
                 let before = announced.insert((*step, *attempt), id.clone());
                 assert_eq!(before, None, "step {step} is recorded twice");
@@ -63,26 +66,26 @@ pub(super) async fn check_invariants(world: &Simulation) {
                     "step {step} is repeated without confirmation"
                 );
             }
-            Event::StepFinished { step, .. } => {
+            Event::Run(RunEvent::StepFinished { step, .. }) => {
                 ended.insert(*step);
             }
             // Calls fail here only after they were sent.
-            Event::StepFailed { step, .. } => {
+            Event::Run(RunEvent::StepFailed { step, .. }) => {
                 let once = announced.keys().any(|(it, _)| it == step);
                 assert!(
                     !once,
                     "step {step} may have happened, but the run did not pause"
                 );
             }
-            Event::Paused {
+            Event::Run(RunEvent::Paused {
                 pause: Pause::InDoubt { step, .. },
-            } => {
+            }) => {
                 doubted.insert(*step);
                 asked.insert(entry.seq, *step);
             }
-            Event::Answered {
+            Event::Run(RunEvent::Answered {
                 pause, answer, by, ..
-            } => {
+            }) => {
                 answered.insert(by.to_string(), *pause);
                 if let (Some(step), Answer::Retry) = (asked.get(pause), answer) {
                     again.insert(*step);

@@ -150,14 +150,14 @@ impl Drop for Arrival<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tramline_workflow::journal::{Event, Pause};
+    use tramline_workflow::journal::{Event, Pause, RunEvent};
 
     fn asked(seq: Seq, at_ms: i64) -> Entry {
         let pause = Pause::Layer { index: 0 };
         Entry {
             seq,
             at_ms,
-            event: Event::Paused { pause },
+            event: Event::Run(RunEvent::Paused { pause }),
         }
     }
 

@@ -13,7 +13,7 @@ use tramline_engine::{Fault, LoadedRun, PauseAnswer, ended_fault, stale_checkpoi
 use tramline_expr::Value;
 use tramline_views::pause_view;
 use tramline_workflow::ids::{Checkpoint, Seq};
-use tramline_workflow::journal::{Answer, Event, Pause};
+use tramline_workflow::journal::{Answer, Event, Pause, RunEvent};
 use tramline_workflow::run::Run;
 
 const TOOL: &str = "continue";
@@ -125,7 +125,7 @@ async fn check_not_awaited(
     if means.shared.toolset_state.control.is_awaited(&run.id) || arrival.is_concurrent() {
         return running("another call");
     }
-    let answered = |event: &Event| matches!(event, Event::Answered { .. });
+    let answered = |event: &Event| matches!(event, Event::Run(RunEvent::Answered { .. }));
     let mut answers = loaded.entries.iter().rev();
     let last = answers.find(|entry| answered(&entry.event));
     let at_once = last.is_some_and(|entry| entry.at_ms > arrival.at_ms() - SIMULTANEOUS_MS);

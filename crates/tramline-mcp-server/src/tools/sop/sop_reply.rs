@@ -3,7 +3,7 @@
 use tramline_expr::{Map, Str, Value};
 use tramline_sop::{SopDecision, SopRefusal, SopSession};
 use tramline_workflow::ids::NodeIx;
-use tramline_workflow::journal::{CheckedRule, Event, SopPosition};
+use tramline_workflow::journal::{CheckedRule, Event, SopEvent, SopPosition};
 use tramline_workflow::sop::{AnyOf, Slot, SlotKind, Sop, SopMode, SopNode};
 use tramline_workflow::todo;
 
@@ -176,7 +176,7 @@ fn passed_nodes(walk: &SopSession, turn: &SopDecision) -> Vec<Value> {
         .events
         .iter()
         .filter_map(|event| match event {
-            Event::Moved(moved) => Some(moved.to),
+            Event::Sop(SopEvent::Moved(moved)) => Some(moved.to),
             _ => None,
         })
         .collect();
@@ -196,7 +196,7 @@ fn add_todo_reminder(walk: &SopSession, turn: &SopDecision, told: &mut Map) {
     let moved = turn
         .events
         .iter()
-        .any(|event| matches!(event, Event::Moved(_)));
+        .any(|event| matches!(event, Event::Sop(SopEvent::Moved(_))));
     let Some(id) = walk
         .current_node_id()
         .filter(|_| moved && walk.is_terminal())

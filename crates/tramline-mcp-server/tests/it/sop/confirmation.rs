@@ -16,7 +16,7 @@ use tramline_expr::Value;
 use tramline_mcp_server::{Server, ServerDescription, ServerOptions, Toolset};
 use tramline_planner::Services;
 use tramline_workflow::ids::{Checkpoint, RunId};
-use tramline_workflow::journal::Event;
+use tramline_workflow::journal::{Event, SopEvent};
 
 const SHOP: &str = "---\nagent: shop\n---\n```mermaid\nflowchart TD\n  START --> SELL[Sell] --> END([End])\n```\n\
                     ## Node Prompts\n### SELL\n```yaml\ntools: [sell]\nconfirm: true\n```\nSell.\n";
@@ -93,7 +93,7 @@ async fn a_clients_user_is_asked_and_the_call_is_made_as_shown() {
         }
         let entries = services.engine.entries(&id).await.unwrap();
         let agreed = entries.iter().any(|entry| {
-            matches!(&entry.event, Event::ToolAnswered(it)
+            matches!(&entry.event, Event::Sop(SopEvent::ToolAnswered(it))
                 if it.by.as_deref() == Some("MCP client test") && it.failure.is_none())
         });
         assert!(agreed, "{entries:?}");

@@ -11,7 +11,7 @@ use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
 use tramline_planner::Services;
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::Event;
+use tramline_workflow::journal::{Event, SopEvent};
 
 const TILL: &str = "---\nagent: till\ntools: [order, pay]\nread_only_tools: [order]\n---\n\
     ```mermaid\nflowchart TD\n  START --> PAY[Pay] --> END([End])\n```\n## Node Prompts\n### PAY\n```yaml\n\
@@ -92,8 +92,12 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
 
     let entries = services.engine.entries(&id).await.unwrap();
     let holds = entries.iter().filter_map(|entry| match &entry.event {
-        Event::ToolCalled(called) => Some(called.rules.iter().map(|it| it.holds).collect()),
-        Event::Refused(refused) => Some(refused.rules.iter().map(|it| it.holds).collect()),
+        Event::Sop(SopEvent::ToolCalled(called)) => {
+            Some(called.rules.iter().map(|it| it.holds).collect())
+        }
+        Event::Sop(SopEvent::Refused(refused)) => {
+            Some(refused.rules.iter().map(|it| it.holds).collect())
+        }
         _ => None,
     });
     let holds: Vec<Vec<Option<bool>>> = holds.collect();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tramline_expr::Value;
 use tramline_sop::{CallRequest, MoveRequest, SopDecision, SopRefusal};
 use tramline_workflow::ids::ToolName;
+use tramline_workflow::journal::{Event, SopEvent};
 use tramline_workflow::sop::SopMode;
 
 fn refusal_message(turn: &SopDecision) -> String {
@@ -97,9 +98,7 @@ fn a_failed_call_meets_no_demand() {
         edited_arguments: None,
     };
     told.record(&SopDecision {
-        events: vec![tramline_workflow::journal::Event::ToolAnswered(Box::new(
-            answered,
-        ))],
+        events: vec![Event::Sop(SopEvent::ToolAnswered(Box::new(answered)))],
         ..SopDecision::default()
     });
     assert!(told.move_to("ROUTE").refusal.is_some());
@@ -398,9 +397,7 @@ fn call_tool(told: &mut RecordedSession, server: &str, tool: &str, is_other: boo
             edited_arguments: None,
         };
         told.record(&SopDecision {
-            events: vec![tramline_workflow::journal::Event::ToolAnswered(Box::new(
-                answered,
-            ))],
+            events: vec![Event::Sop(SopEvent::ToolAnswered(Box::new(answered)))],
             ..SopDecision::default()
         });
     }

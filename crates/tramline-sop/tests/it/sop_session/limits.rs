@@ -3,7 +3,7 @@
 use super::{DESK, RecordedSession, new_session, refusal, session_at_route};
 use tramline_expr::Value;
 use tramline_sop::SopRefusal;
-use tramline_workflow::journal::{Event, MoveKind};
+use tramline_workflow::journal::{Event, MoveKind, SopEvent};
 use tramline_workflow::todo;
 
 #[test]
@@ -75,7 +75,7 @@ fn modes_refuse_warn_or_only_write_down() {
             SopMode::Observe => assert_eq!((refused, warned), ((false, false), (false, false))),
         }
         if mode != SopMode::Strict {
-            let Event::Moved(moved) = &turn.events[0] else {
+            let Event::Sop(SopEvent::Moved(moved)) = &turn.events[0] else {
                 panic!("{turn:?}")
             };
             assert_eq!(moved.way, MoveKind::Off);

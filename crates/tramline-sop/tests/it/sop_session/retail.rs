@@ -4,7 +4,7 @@ use super::{RecordedSession, sop};
 use std::path::Path;
 use std::sync::Arc;
 use tramline_sop::SopDecision;
-use tramline_workflow::journal::Event;
+use tramline_workflow::journal::{Event, SopEvent};
 
 /// An agent's action: an `advance` with a node and slots, or a tool call with arguments and result.
 enum AgentAction {
@@ -14,7 +14,7 @@ enum AgentAction {
 use AgentAction::{Calls, On};
 
 fn moves(turn: &SopDecision) -> usize {
-    let moved = |event: &&Event| matches!(event, Event::Moved(_));
+    let moved = |event: &&Event| matches!(event, Event::Sop(SopEvent::Moved(_)));
     turn.events.iter().filter(moved).count()
 }
 

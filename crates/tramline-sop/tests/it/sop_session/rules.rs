@@ -6,7 +6,7 @@ use tramline_expr::Value;
 use tramline_sop::{CALLS_KEPT_MAX, CallRequest, SopDecision, SopRefusal};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::{RunId, ToolName};
-use tramline_workflow::journal::{Event, ToolAnswered};
+use tramline_workflow::journal::{Event, SopEvent, ToolAnswered};
 
 /// A procedure with one node at which `refund` and `note` may be called, under the given rules.
 fn session_with_rules(front: &str, node: &str) -> RecordedSession {
@@ -101,7 +101,7 @@ fn fail_with(told: &mut RecordedSession, failure: Failure) {
         by: None,
         edited_arguments: None,
     };
-    let events = vec![Event::ToolAnswered(Box::new(answered))];
+    let events = vec![Event::Sop(SopEvent::ToolAnswered(Box::new(answered)))];
     told.record(&SopDecision {
         events,
         ..SopDecision::default()
@@ -392,7 +392,7 @@ fn a_rule_can_ask_a_person_instead() {
     let mut large = call_request("refund", REFUND);
     large.approval_run.clone_from(&asked_in);
     let turn = tramline_sop::check_call(&told.session, large.clone());
-    let [Event::ToolCalled(called)] = turn.events.as_slice() else {
+    let [Event::Sop(SopEvent::ToolCalled(called))] = turn.events.as_slice() else {
         panic!("{turn:?}");
     };
     assert_eq!(called.run, asked_in);
@@ -403,11 +403,11 @@ fn a_rule_can_ask_a_person_instead() {
     // An agent's statement does not count as a person's approval.
     large.confirmed = Some("the customer says yes".into());
     let turn = tramline_sop::check_call(&told.session, large);
-    assert!(matches!(&turn.events[0], Event::ToolCalled(it) if it.run == asked_in));
+    assert!(matches!(&turn.events[0], Event::Sop(SopEvent::ToolCalled(it)) if it.run == asked_in));
     let mut small = call_request("refund", r#"{"amount": 2}"#);
     small.approval_run = asked_in;
     let turn = tramline_sop::check_call(&told.session, small);
-    assert!(matches!(&turn.events[0], Event::ToolCalled(it) if it.run.is_none()));
+    assert!(matches!(&turn.events[0], Event::Sop(SopEvent::ToolCalled(it)) if it.run.is_none()));
     // An undecided rule does not ask a person.
     let turn = told.call_with("refund", "{}", Some("yes"), "1");
     assert!(matches!(refusal(&turn), SopRefusal::RulesViolated { .. }));
@@ -460,7 +460,7 @@ fn a_mode_that_only_warns_records_the_rule() {
         turn.warning
             .is_some_and(|it| it.contains("args.amount = 5"))
     );
-    let Event::ToolCalled(called) = &turn.events[0] else {
+    let Event::Sop(SopEvent::ToolCalled(called)) = &turn.events[0] else {
         panic!("{:?}", turn.events);
     };
     assert_eq!(called.rules[0].holds, Some(false));
@@ -517,7 +517,7 @@ fn a_short_name_means_one_server() {
         edited_arguments: None,
     };
     told.record(&SopDecision {
-        events: vec![Event::ToolAnswered(Box::new(answered))],
+        events: vec![Event::Sop(SopEvent::ToolAnswered(Box::new(answered)))],
         ..SopDecision::default()
     });
     let turn = told.call_with("refund", r#"{"order": "7"}"#, None, "1");

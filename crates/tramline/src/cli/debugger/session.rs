@@ -11,7 +11,9 @@ use tramline_engine::{DriveOutcome, Engine, EventStream, Fault, LoadedRun, RunHa
 use tramline_process::EndRequest;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
-use tramline_workflow::journal::{Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Pause};
+use tramline_workflow::journal::{
+    Answer, BreakpointSet, Entry, Event, NodeBreakpoint, Pause, RunEvent,
+};
 
 /// How long parallel steps may take to finish before a halt is reported.
 const SETTLE_TIME: Duration = Duration::from_millis(300);
@@ -89,8 +91,8 @@ impl DebugSession {
                     };
                     self.show(&entry);
                     match &entry.event {
-                        Event::Paused { .. } => settled = Some(soon()),
-                        Event::Finished { outcome } if self.drive.is_none() => {
+                        Event::Run(RunEvent::Paused { .. }) => settled = Some(soon()),
+                        Event::Run(RunEvent::Finished { outcome }) if self.drive.is_none() => {
                             return Ok(StopReason::Ended(DriveOutcome::Finished(outcome.clone())));
                         }
                         _ => {}
@@ -140,7 +142,11 @@ impl DebugSession {
         // Do not echo our own commands.
         let ours = matches!(
             entry.event,
-            Event::Resumed { .. } | Event::BreakpointsSet { .. } | Event::Answered { .. }
+            Event::Run(
+                RunEvent::Resumed { .. }
+                    | RunEvent::BreakpointsSet { .. }
+                    | RunEvent::Answered { .. }
+            )
         );
         match &mut self.progress {
             Some(progress) if ours => progress.skip(entry),

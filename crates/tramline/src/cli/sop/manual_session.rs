@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tramline_expr::Value;
 use tramline_sop::{CallRequest, MoveRequest, Procedure, SopDecision};
 use tramline_workflow::ids::{RunId, ToolName};
-use tramline_workflow::journal::{Entry, Event, SopStarted, ToolAnswered};
+use tramline_workflow::journal::{Entry, Event, SopEvent, SopStarted, ToolAnswered};
 use tramline_workflow::sop::{SlotKind, Sop, SopFiles};
 
 const HELP: &str = "NODE or its number: go there; next: take the automatic moves; set NAME=VALUE: fill a slot; \
@@ -163,14 +163,15 @@ impl ManualSession {
         };
         let mut turn = tramline_sop::check_call(&self.session, pass);
         if turn.refusal.is_none() {
-            turn.events.push(Event::ToolAnswered(Box::new(ToolAnswered {
-                redacted: Vec::new(),
-                call: self.session.call_count + 1,
-                output: Value::from_json(result).unwrap_or_default(),
-                failure: None,
-                by: None,
-                edited_arguments: None,
-            })));
+            turn.events
+                .push(Event::Sop(SopEvent::ToolAnswered(Box::new(ToolAnswered {
+                    redacted: Vec::new(),
+                    call: self.session.call_count + 1,
+                    output: Value::from_json(result).unwrap_or_default(),
+                    failure: None,
+                    by: None,
+                    edited_arguments: None,
+                }))));
         }
         self.apply(&turn);
     }
@@ -234,7 +235,7 @@ impl ManualSession {
         }
         let here = self.session.current_procedure();
         for event in &turn.events {
-            if let Event::Moved(moved) = event
+            if let Event::Sop(SopEvent::Moved(moved)) = event
                 && let Some(procedure) = self.session.procedure(moved.to.sop)
             {
                 let node = procedure.node(moved.to.node);

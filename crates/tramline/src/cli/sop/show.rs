@@ -3,7 +3,9 @@
 use super::output;
 use crate::cli::{CliError, CliResult, CommonArgs, Exit, runs};
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{Entry, Event, SessionNote, SopPosition, SopStarted};
+use tramline_workflow::journal::{
+    Entry, Event, RunEvent, SessionNote, SopEvent, SopPosition, SopStarted,
+};
 
 /// Show a session from its journal.
 #[derive(clap::Args)]
@@ -18,7 +20,8 @@ pub(super) async fn main(common: &CommonArgs, verb: &SopShowArgs) -> CliResult {
     let entries = house.engine.entries(&verb.run).await?;
     house.close().await;
     let begun_ms = entries.first().map_or(0, |entry| entry.at_ms);
-    let Some(Event::SopStarted(begun)) = entries.first().map(|entry| &entry.event) else {
+    let Some(Event::Sop(SopEvent::SopStarted(begun))) = entries.first().map(|entry| &entry.event)
+    else {
         let message = format!(
             "{} is not an SOP session; use `tramline runs show`",
             verb.run
@@ -47,8 +50,8 @@ fn event_line(begun: &SopStarted, entry: &Entry) -> Option<String> {
             .map_or("?", |node| node.id.as_str())
     };
     Some(match &entry.event {
-        Event::SopStarted(begun) => format!("started {}", begun.sops.first()?.name),
-        Event::Moved(moved) => {
+        Event::Sop(SopEvent::SopStarted(begun)) => format!("started {}", begun.sops.first()?.name),
+        Event::Sop(SopEvent::Moved(moved)) => {
             let how = if moved.by_itself { "on to" } else { "to" };
             let against = moved.against.as_ref();
             let against =
@@ -65,11 +68,11 @@ fn event_line(begun: &SopStarted, entry: &Entry) -> Option<String> {
             };
             format!("{how} {}{weighed}{against}", id(&moved.to))
         }
-        Event::Noted(note) => match &**note {
+        Event::Sop(SopEvent::Noted(note)) => match &**note {
             SessionNote::Todos(todos) => format!("noted {} tasks", todos.len()),
             SessionNote::Slots(slots) => format!("set {slots}"),
         },
-        Event::ToolCalled(called) => {
+        Event::Sop(SopEvent::ToolCalled(called)) => {
             let rules = called.rules.iter().map(|it| {
                 let verdict = if it.holds == Some(true) {
                     "holds"
@@ -81,24 +84,28 @@ fn event_line(begun: &SopStarted, entry: &Entry) -> Option<String> {
             let rules: String = rules.collect();
             format!("called {} {}{rules}", called.tool, called.arguments)
         }
-        Event::ToolAnswered(answered) => match &answered.failure {
+        Event::Sop(SopEvent::ToolAnswered(answered)) => match &answered.failure {
             Some(failure) => format!("  failed: {failure}"),
             None => format!("  returned {}", output::shorten(&answered.output, 200)),
         },
-        Event::Refused(refused) => format!("REFUSED {}: {}", refused.target, refused.why),
-        Event::Finished { .. } => "ended".to_owned(),
-        Event::Started(_)
-        | Event::Resumed { .. }
-        | Event::StepStarted { .. }
-        | Event::FannedOut { .. }
-        | Event::FannedIn { .. }
-        | Event::Waiting { .. }
-        | Event::AttemptFailed { .. }
-        | Event::StepFinished { .. }
-        | Event::StepFailed { .. }
-        | Event::Paused { .. }
-        | Event::Answered { .. }
-        | Event::BreakpointsSet { .. }
-        | Event::GraphExtended { .. } => return None,
+        Event::Sop(SopEvent::Refused(refused)) => {
+            format!("REFUSED {}: {}", refused.target, refused.why)
+        }
+        Event::Run(RunEvent::Finished { .. }) => "ended".to_owned(),
+        Event::Run(
+            RunEvent::Started(_)
+            | RunEvent::Resumed { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::FannedOut { .. }
+            | RunEvent::FannedIn { .. }
+            | RunEvent::Waiting { .. }
+            | RunEvent::AttemptFailed { .. }
+            | RunEvent::StepFinished { .. }
+            | RunEvent::StepFailed { .. }
+            | RunEvent::Paused { .. }
+            | RunEvent::Answered { .. }
+            | RunEvent::BreakpointsSet { .. }
+            | RunEvent::GraphExtended { .. },
+        ) => return None,
     })
 }

@@ -5,7 +5,8 @@ use super::listed::engine;
 use super::{GoldenCopy, manifest, versions};
 use std::collections::BTreeSet;
 use tramline_workflow::journal::{
-    Answer, BudgetPart, Event, MoveKind, Outcome, Pause, RequestKind, SchedulePolicy, SessionNote,
+    Answer, BudgetPart, Event, MoveKind, Outcome, Pause, RequestKind, RunEvent, SchedulePolicy,
+    SessionNote, SopEvent,
 };
 
 /// Kinds that no golden directory contains yet: the version that first writes them is not released.
@@ -29,26 +30,26 @@ macro_rules! kinds {
 }
 
 kinds!(EVENTS, event, Event,
-    Event::Started(_) => "event:started",
-    Event::Resumed { .. } => "event:resumed",
-    Event::StepStarted { .. } => "event:step-started",
-    Event::FannedOut { .. } => "event:spread",
-    Event::FannedIn { .. } => "event:gathered",
-    Event::Waiting { .. } => "event:waiting",
-    Event::AttemptFailed { .. } => "event:attempt-failed",
-    Event::StepFinished { .. } => "event:step-finished",
-    Event::StepFailed { .. } => "event:step-failed",
-    Event::Paused { .. } => "event:paused",
-    Event::Answered { .. } => "event:answered",
-    Event::BreakpointsSet { .. } => "event:watched",
-    Event::GraphExtended { .. } => "event:amended",
-    Event::SopStarted(_) => "event:guided",
-    Event::Moved(_) => "event:moved",
-    Event::Noted(_) => "event:noted",
-    Event::ToolCalled(_) => "event:tool-called",
-    Event::ToolAnswered(_) => "event:tool-answered",
-    Event::Refused(_) => "event:refused",
-    Event::Finished { .. } => "event:finished",
+    Event::Run(RunEvent::Started(_)) => "event:started",
+    Event::Run(RunEvent::Resumed { .. }) => "event:resumed",
+    Event::Run(RunEvent::StepStarted { .. }) => "event:step-started",
+    Event::Run(RunEvent::FannedOut { .. }) => "event:spread",
+    Event::Run(RunEvent::FannedIn { .. }) => "event:gathered",
+    Event::Run(RunEvent::Waiting { .. }) => "event:waiting",
+    Event::Run(RunEvent::AttemptFailed { .. }) => "event:attempt-failed",
+    Event::Run(RunEvent::StepFinished { .. }) => "event:step-finished",
+    Event::Run(RunEvent::StepFailed { .. }) => "event:step-failed",
+    Event::Run(RunEvent::Paused { .. }) => "event:paused",
+    Event::Run(RunEvent::Answered { .. }) => "event:answered",
+    Event::Run(RunEvent::BreakpointsSet { .. }) => "event:watched",
+    Event::Run(RunEvent::GraphExtended { .. }) => "event:amended",
+    Event::Sop(SopEvent::SopStarted(_)) => "event:guided",
+    Event::Sop(SopEvent::Moved(_)) => "event:moved",
+    Event::Sop(SopEvent::Noted(_)) => "event:noted",
+    Event::Sop(SopEvent::ToolCalled(_)) => "event:tool-called",
+    Event::Sop(SopEvent::ToolAnswered(_)) => "event:tool-answered",
+    Event::Sop(SopEvent::Refused(_)) => "event:refused",
+    Event::Run(RunEvent::Finished { .. }) => "event:finished",
 );
 kinds!(PAUSES, pause, Pause,
     Pause::Layer { .. } => "pause:layer",
@@ -104,28 +105,28 @@ kinds!(POLICIES, policy, SchedulePolicy,
 /// The kinds that an event contains in addition to its own.
 fn within(it: &Event, seen: &mut BTreeSet<&'static str>) {
     seen.insert(event(it));
-    if let Event::Paused { pause: why } = it {
+    if let Event::Run(RunEvent::Paused { pause: why }) = it {
         seen.insert(pause(why));
         if let Pause::Budget { what, .. } = why {
             seen.insert(spent(what));
         }
     }
-    if let Event::Answered { answer: said, .. } = it {
+    if let Event::Run(RunEvent::Answered { answer: said, .. }) = it {
         seen.insert(answer(said));
     }
-    if let Event::Finished { outcome: end } = it {
+    if let Event::Run(RunEvent::Finished { outcome: end }) = it {
         seen.insert(outcome(end));
     }
-    if let Event::Noted(noted) = it {
+    if let Event::Sop(SopEvent::Noted(noted)) = it {
         seen.insert(note(noted));
     }
-    if let Event::Moved(moved) = it {
+    if let Event::Sop(SopEvent::Moved(moved)) = it {
         seen.insert(way(&moved.way));
     }
-    if let Event::Refused(refused) = it {
+    if let Event::Sop(SopEvent::Refused(refused)) = it {
         seen.insert(asked(&refused.what));
     }
-    if let Event::Started(started) = it {
+    if let Event::Run(RunEvent::Started(started)) = it {
         seen.insert(policy(&started.policy));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, EngineOptions, RunOwner};
 use tramline_store::Sqlite;
-use tramline_workflow::journal::{Entry, Event};
+use tramline_workflow::journal::{Entry, Event, RunEvent, SopEvent};
 
 /// An engine on a copy, without tools: it only reads.
 pub(super) fn engine(copy: &GoldenCopy) -> Engine {
@@ -41,18 +41,18 @@ fn every_run_is_listed_and_shown() {
 /// What an import changes on purpose: the owner, the origin, and that it is over.
 fn portable(mut entries: Vec<Entry>) -> Vec<Entry> {
     match &mut entries[0].event {
-        Event::Started(started) => {
+        Event::Run(RunEvent::Started(started)) => {
             started.owner = None;
             started.origin = tramline_expr::Value::Null;
             started.parent = None;
         }
-        Event::SopStarted(begun) => {
+        Event::Sop(SopEvent::SopStarted(begun)) => {
             begun.owner = None;
             begun.origin = tramline_expr::Value::Null;
         }
         other => panic!("{other:?}"),
     }
-    if let Some(Event::Finished { .. }) = entries.last().map(|entry| &entry.event) {
+    if let Some(Event::Run(RunEvent::Finished { .. })) = entries.last().map(|entry| &entry.event) {
         entries.pop();
     }
     entries
