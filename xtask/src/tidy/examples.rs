@@ -1,7 +1,7 @@
 //! Examples are tests: each has an expected result for every tool in it.
 //!
-//! Beside `x.yaml`, `x.json` or `x.pflow.md` there is `x.expected.json`, a list of
-//! `{tool, input, status, result}`, which the example test runs.
+//! For `examples/graphs/x.yaml` (`x.json`, `x.pflow.md`) the tests have `expected/graphs/x.expected.json`, a
+//! list of `{tool, input, status, result}`, which the example test runs.
 
 use super::TidyReport;
 use crate::paths;
@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "examples";
 const EXPECTED: &str = "expected.json";
+/// Where the expected results are: users do not see them among the examples.
+const RESULTS: &str = "crates/tramline/tests/expected";
 const STATUSES: [&str; 4] = ["completed", "failed", "paused", "rejected"];
 
 pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
@@ -23,9 +25,10 @@ pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     }
     for path in documents(root)? {
         let place = paths::relative(root, &path);
-        let expected = path.with_extension(EXPECTED);
+        let within = path.strip_prefix(root.join(EXAMPLES)).unwrap_or(&path);
+        let expected = root.join(RESULTS).join(within).with_extension(EXPECTED);
         let Ok(text) = paths::read(&expected) else {
-            found.problem(&place, format!("has no .{EXPECTED} beside it"));
+            found.problem(&place, format!("has no .{EXPECTED} in {RESULTS}"));
             continue;
         };
         let cases: Vec<Value> = match serde_json::from_str(&text) {
@@ -50,14 +53,13 @@ pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     Ok(())
 }
 
-/// Every example: YAML, Markdown, and JSON that is not an expected result.
+/// Every example: YAML, Markdown and JSON.
 pub(super) fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let folder = root.join(EXAMPLES);
     let mut found = paths::files(&folder, "yaml")?;
     let markdown = paths::files(&folder, "md")?.into_iter();
     found.extend(markdown.filter(|path| path.to_string_lossy().ends_with(".pflow.md")));
-    let json = paths::files(&folder, "json")?.into_iter();
-    found.extend(json.filter(|path| !path.to_string_lossy().ends_with(EXPECTED)));
+    found.extend(paths::files(&folder, "json")?);
     Ok(found)
 }
 

@@ -72,7 +72,7 @@ fn examples_in_json_fit_their_schemas() {
         let checker = Checker::new(&schema).unwrap();
         let entries = std::fs::read_dir(workspace().join("examples").join(folder)).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());
-        for path in paths.filter(|path| !path.to_string_lossy().ends_with(".expected.json")) {
+        for path in paths {
             let text = std::fs::read(&path).unwrap();
             check(&checker, &path.display().to_string(), &text);
         }

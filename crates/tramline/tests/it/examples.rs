@@ -38,9 +38,15 @@ fn documents() -> Vec<PathBuf> {
         .iter()
         .flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| !path.to_string_lossy().ends_with(".expected.json"));
     paths.sort();
     paths
+}
+
+/// The file with the expected results of an example.
+fn expected_file(document: &Path) -> PathBuf {
+    let within = document.strip_prefix(root().join("examples")).unwrap();
+    let expected = root().join("crates/tramline/tests/expected").join(within);
+    expected.with_extension("expected.json")
 }
 
 /// Every line of every `*.expected.json`.
@@ -59,7 +65,7 @@ fn cases() -> Vec<ExampleCase> {
             .document;
         linked_documents::read(&path, &mut document, hint.known_servers).unwrap();
         assert_eq!(document.warnings, [], "{}", path.display());
-        let beside = std::fs::read_to_string(path.with_extension("expected.json")).unwrap();
+        let beside = std::fs::read_to_string(expected_file(&path)).unwrap();
         let expected = Value::from_json(&beside).unwrap();
         for case in expected.as_array().unwrap() {
             let tool = case.get("tool").unwrap().as_str().unwrap();
