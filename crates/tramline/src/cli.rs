@@ -23,6 +23,7 @@ mod documents;
 mod eval;
 mod explain;
 mod graph;
+mod init;
 mod input;
 mod learn;
 mod library;
@@ -107,6 +108,9 @@ struct AccessArgs {
 #[derive(Subcommand)]
 #[command(defer = true)]
 enum Verb {
+    /// Create a workflow from a template that runs as it is
+    #[command(visible_alias = "new")]
+    Init(init::Init),
     /// Put Tramline into MCP clients, and take over their servers
     Mcp(mcp_clients::McpClients),
     /// Run a graph's tool and print its result
@@ -177,7 +181,8 @@ impl Verb {
             | Self::Eval(_)
             | Self::Mcp(_)
             | Self::Doctor(_) => Some(ShutdownMode::AtOnce),
-            Self::Graph(_)
+            Self::Init(_)
+            | Self::Graph(_)
             | Self::Convert(_)
             | Self::Explain(_)
             | Self::Trust(_)
@@ -375,6 +380,7 @@ fn usage_error(refused: clap::Error) -> ExitCode {
 fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {
     let json = common.json;
     match verb {
+        Verb::Init(verb) => init::main(&common, &verb),
         Verb::Mcp(verb) => on_one_thread(mcp_clients::main(common, verb)),
         Verb::Run(verb) => on_one_thread(run::main(common, verb)),
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),

@@ -41,7 +41,8 @@ pub(super) fn audited_command(verb: &Verb) -> Option<AuditedCommand> {
         Verb::Settings(verb) => verb.command(),
         Verb::Trust(verb) => verb.command(),
         Verb::Mcp(verb) => verb.command(),
-        Verb::Run(_)
+        Verb::Init(_)
+        | Verb::Run(_)
         | Verb::Loop(_)
         | Verb::Debug(_)
         | Verb::Registry(_)

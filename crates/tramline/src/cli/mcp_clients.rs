@@ -138,7 +138,7 @@ fn entry_name(name: &str) -> Result<String, String> {
 }
 
 /// The command that starts this program: as found in `PATH`, which survives an upgrade, or its file.
-fn own_command() -> Result<String, CliError> {
+pub(super) fn own_command() -> Result<String, CliError> {
     let cannot =
         |error: std::io::Error| CliError::bad_input(format!("cannot find this program: {error}"));
     let file = std::env::current_exe().map_err(cannot)?;
