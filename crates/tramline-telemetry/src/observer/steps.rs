@@ -6,7 +6,7 @@ use super::{ObservedRun, SpanContext, TelemetryObserver, set_run_attributes};
 use crate::metrics::elapsed;
 use crate::otlp::{OtlpSpan, SpanKind, TEXT_BYTES_MAX, truncate};
 use tramline_expr::Value;
-use tramline_workflow::failure::Failure;
+use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::{NodeIx, StepNo, ToolName};
 use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
@@ -46,9 +46,16 @@ impl TelemetryObserver {
         }
         let at = run.graph.node(node);
         let [action, named] = action_names(&at.action);
-        let outcome = if came.is_ok() { "finished" } else { "failed" };
+        // A step that was cancelled from outside did not fail.
+        let failed = came.as_ref().err();
+        let failed = failed.filter(|failure| failure.kind != FailureKind::Cancelled);
+        let outcome = match (came, failed) {
+            (Ok(_), _) => "finished",
+            (Err(_), Some(_)) => "failed",
+            (Err(_), None) => "cancelled",
+        };
         self.metrics.steps.add(&[action, outcome], 1);
-        if let Err(failure) = came {
+        if let Some(failure) = failed {
             let values = ["step", failure.kind.code()];
             self.metrics.failures.add(&values, 1);
         }

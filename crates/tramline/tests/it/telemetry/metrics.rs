@@ -211,3 +211,56 @@ fn log_lines_are_json_and_name_their_run() {
     let bad = home.run(&["run", "x.yaml", "--log", "tramline=loud"]);
     assert_eq!(bad.code(), 2, "{}", bad.err());
 }
+
+/// Sends JSON to the API and returns the body of the reply.
+fn post(address: &str, path: &str, body: &Value) -> Value {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut all = String::new();
+    stream.read_to_string(&mut all).unwrap();
+    let body = all.split_once("\r\n\r\n").unwrap().1;
+    serde_json::from_str(body).unwrap_or_else(|_| panic!("{all}"))
+}
+
+#[test]
+fn a_step_that_was_cancelled_is_no_failure() {
+    let home = Tramline::new();
+    let path = home.data.path().join("nap.yaml");
+    let text = r#"version: "1"
+server: {name: nap, version: "1"}
+tools:
+  - name: nap
+    description: Waits for an hour.
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: rest}
+      - {id: rest, type: wait, for: 1h, next: exit}
+      - {id: exit, type: exit}
+"#;
+    std::fs::write(&path, text).unwrap();
+    let server = http(&home, &path, &["--metrics"]);
+    let run = post(&server.address, "/api/tools/nap/runs", &json!({}));
+    let run = run["run_id"].as_str().unwrap();
+    let begun = Instant::now();
+    let timeline = format!("/api/runs/{run}/timeline");
+    while !get(&server.address, &timeline, "").1.contains("\"rest\"") {
+        assert!(begun.elapsed() < SOON);
+    }
+    let ended = post(
+        &server.address,
+        &format!("/api/runs/{run}/abort"),
+        &json!({"why": "enough"}),
+    );
+    assert_eq!(ended["status"], "aborted", "{ended}");
+    let (_, text) = get(&server.address, "/metrics", "");
+    assert!(text.contains("outcome=\"cancelled\"} 1"), "{text}");
+    assert!(!text.contains("tramline_failures_total{"), "{text}");
+    assert!(!text.contains("outcome=\"failed\""), "{text}");
+}
