@@ -1,5 +1,6 @@
 // The graph next to the text: edits here change the text.
 import type { EditorView } from "@codemirror/view";
+import { useCallback, useState } from "react";
 import type { DocumentText, Edit, Flaw, Graph, Schema } from "../api/types";
 import { GraphView } from "../graph/view";
 import { ErrorMessage } from "../shell/load";
@@ -22,6 +23,7 @@ type Props = {
 
 export function GraphPane({ document, view, graph, flaws, schema, selected, onSelect }: Props) {
   const { edit, wrong, settle, say } = useEdits(document, view, graph.name);
+  const [turn, setTurn] = useState(0);
   const editable = document.writable && isEditable(document.format);
   // Implicit nodes cannot be followed, connected or removed.
   const written = (id: string) => graph.nodes.some((node) => node.id === id && node.line !== undefined);
@@ -30,13 +32,20 @@ export function GraphPane({ document, view, graph, flaws, schema, selected, onSe
     if (missing === undefined) void edit([what]);
     else say(`The node ${missing} is implicit in this document and cannot be edited in the graph.`);
   };
+  const insert = useCallback(
+    (from: string) => {
+      onSelect(from);
+      setTurn((now) => now + 1);
+    },
+    [onSelect],
+  );
   const known = graph.nodes.some((node) => node.id === selected) ? selected : undefined;
   const here = view && known !== undefined ? nodeExtents(view, document.format)[known] : undefined;
   const fields = view && here ? fieldsOf(view.state.doc.toString(), here, document.format) : undefined;
   return (
     <>
       {wrong && <ErrorMessage wrong={wrong} again={settle} />}
-      {editable && <AddNode graph={graph} format={document.format} after={known !== undefined && written(known) ? known : undefined} onEdit={edit} />}
+      {editable && <AddNode graph={graph} format={document.format} after={known !== undefined && written(known) ? known : undefined} turn={turn} onEdit={edit} />}
       <div className="graph-row">
         <GraphView
           graph={graph}
@@ -45,6 +54,7 @@ export function GraphPane({ document, view, graph, flaws, schema, selected, onSe
           onSelect={onSelect}
           flaws={countByNode(flaws, graph.name)}
           onConnect={editable ? (from, target) => change([from, target], { op: "connect", from, to: target }) : undefined}
+          onInsert={editable ? insert : undefined}
           onDelete={editable ? (id) => change([id], { op: "remove_node", id }) : undefined}
         />
         {editable && (

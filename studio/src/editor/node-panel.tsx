@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import type { Edit, Graph, Json, Schema } from "../api/types";
 import { FormContext, SchemaField } from "../form/field";
 import { invalidJsonField } from "../form/schema-form";
+import { ArgumentsField } from "./arguments-field";
 import { FreeField } from "./free-field";
 import { fieldEdits, nodeSchema } from "./node-fields";
 
@@ -134,7 +135,11 @@ function OutgoingEdges({ graph, node, hint, onEdit }: { graph: Graph; node: stri
   );
 }
 
-function FieldsForm({ node, format, fields, schema, onEdit }: Props) {
+/** The fields that hold the arguments of a call, in any format. */
+const ARGUMENTS = new Set(["args", "arguments", "params"]);
+
+function FieldsForm({ graph, node, format, fields, schema, onEdit }: Props) {
+  const tool = graph.nodes.find((one) => one.id === node)?.tool;
   const [draft, setDraft] = useState<Fields>(fields ?? {});
   const before = JSON.stringify(fields ?? {});
   // Changes in the text replace unsaved input here.
@@ -164,6 +169,7 @@ function FieldsForm({ node, format, fields, schema, onEdit }: Props) {
     >
       <FormContext.Provider value={around}>
         {Object.entries(properties).map(([key, inner]) => {
+          if (tool && ARGUMENTS.has(key)) return <ArgumentsField key={`${node} ${key} ${tool}`} tool={tool} name={key} value={draft[key]} onChange={(value) => set(key, value)} />;
           const Kind = isFreeField(inner) ? FreeField : SchemaField;
           return <Kind key={`${node} ${key}`} schema={inner} name={key} pointer={`/${key}`} value={draft[key]} onChange={(value: Json | undefined) => set(key, value)} required={false} depth={4} />;
         })}

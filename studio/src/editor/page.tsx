@@ -3,6 +3,7 @@ import { redo, undo } from "@codemirror/commands";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { DocumentText, Flaw, Graph, Schema } from "../api/types";
+import { useRouter } from "../router";
 import { ErrorMessage, useLoad } from "../shell/load";
 import { Empty, Skeleton } from "../ui/empty";
 import { Split } from "../ui/split";
@@ -25,7 +26,8 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
   const save = useRef(() => {});
   const editor = useEditor(document, () => source.current, () => save.current());
   const { view, turn } = editor;
-  const [named, setNamed] = useState<string>();
+  const given = new URLSearchParams(useRouter().search);
+  const [named, setNamed] = useState<string | undefined>(given.get("workflow") ?? undefined);
   const judged = useChecked(document, view, turn, named);
   const names = Object.keys(judged.graphs);
   const workflow = named !== undefined && judged.graphs[named] ? named : names[0];
@@ -34,6 +36,7 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
   const saving = useSave(document, view, turn);
   const schema = useSchema(document.format);
   save.current = saving.save;
+  useLinkedNode(given.get("node"), graph, onSelect);
   const nodes = graph?.nodes.map((node) => node.id) ?? [];
   source.current = { format: document.format, schema, known: { nodes, tools: toolsOf(judged.graphs), workflows: useWorkflows() } };
   useEffect(() => setNamed(workflow), [workflow]);
@@ -153,6 +156,17 @@ function useSelectedNode({ view, line }: Editor, graph: Graph | undefined, forma
     [view],
   );
   return { selected, setSelected, onSelect };
+}
+
+/** Selects the node that the address names, once its graph is known. */
+function useLinkedNode(node: string | null, graph: Graph | undefined, onSelect: (node: string) => void): void {
+  const done = useRef(false);
+  const there = node !== null && (graph?.nodes.some((one) => one.id === node) ?? false);
+  useEffect(() => {
+    if (!there || done.current || node === null) return;
+    done.current = true;
+    onSelect(node);
+  }, [there]);
 }
 
 /** The JSON Schema of a format; formats without one have no completion from it. */

@@ -4,12 +4,12 @@ import { memo } from "react";
 import type { GraphEdge } from "../api/types";
 import { edgePath, type Point } from "./layout-types";
 
-export type EdgeData = { edge: GraphEdge; points: Point[]; label: Point; taken: boolean; chosen: boolean };
+export type EdgeData = { edge: GraphEdge; points: Point[]; label: Point; taken: boolean; chosen: boolean; /** Set if a node can be added here. */ onInsert?: (from: string) => void };
 export type FlowEdge = Edge<EdgeData, "shown">;
 
 export const EdgeView = memo(function ShownEdgeView({ id, data, markerEnd }: EdgeProps<FlowEdge>) {
   if (!data) return null;
-  const { edge, points, label, taken, chosen } = data;
+  const { edge, points, label, taken, chosen, onInsert } = data;
   return (
     <>
       <path
@@ -32,6 +32,19 @@ export const EdgeView = memo(function ShownEdgeView({ id, data, markerEnd }: Edg
           >
             {edge.kind === "error" && edge.label === "error" ? "on error" : edge.label}
           </span>
+        </EdgeLabelRenderer>
+      )}
+      {onInsert && (
+        <EdgeLabelRenderer>
+          <button
+            type="button"
+            className="insert nodrag nopan"
+            aria-label={`Add a node after ${edge.from}`}
+            style={{ transform: `translate(-50%, -50%) translate(${label.x}px, ${label.y}px)` }}
+            onClick={() => onInsert(edge.from)}
+          >
+            +
+          </button>
         </EdgeLabelRenderer>
       )}
     </>

@@ -13,7 +13,7 @@ function same<T extends object>(a: T, b: T): boolean {
 
 /** The nodes and edges to draw, and the one node in the tab order. */
 export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes: FlowNode[]; edges: FlowEdge[]; tab?: string } {
-  const { graph, laid, selected, states, times, taken, breakpoints, flaws, marks, remarks, onBreak, onConnect } = props;
+  const { graph, laid, selected, states, times, taken, breakpoints, flaws, marks, remarks, onBreak, onConnect, onInsert } = props;
   const before = useRef(new Map<string, FlowNode>());
   const ways = useRef(new Map<string, FlowEdge>());
   const tab = selected && laid.boxes[selected] ? selected : graph.nodes[0]?.id;
@@ -51,11 +51,14 @@ export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes:
 
   const edges = useMemo(() => {
     const now = new Map<string, FlowEdge>();
+    const written = new Set(onInsert ? graph.nodes.filter((node) => node.line !== undefined).map((node) => node.id) : []);
     for (const edge of graph.edges) {
       const way = laid.ways[edge.id];
       if (!way) continue;
       const chosen = selected !== undefined && (edge.from === selected || edge.to === selected);
-      const data = { edge, points: way.points, label: way.label, taken: taken?.has(`${edge.from}>${edge.to}`) ?? false, chosen };
+      // Where a node has several successors, the new one is added in the text.
+      const single = onInsert && edge.kind === "default" && written.has(edge.from) && graph.edges.filter((one) => one.from === edge.from).length === 1;
+      const data = { edge, points: way.points, label: way.label, taken: taken?.has(`${edge.from}>${edge.to}`) ?? false, chosen, onInsert: single ? onInsert : undefined };
       const old = ways.current.get(edge.id);
       const markerEnd = { type: MarkerType.ArrowClosed, markerUnits: "userSpaceOnUse", width: 22, height: 22, color: data.taken ? "var(--taken)" : "var(--way)" };
       const fresh: FlowEdge = { id: edge.id, source: edge.from, target: edge.to, type: "shown", data, markerEnd, focusable: false };
@@ -63,7 +66,7 @@ export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes:
     }
     ways.current = now;
     return [...now.values()];
-  }, [graph, laid, selected, taken]);
+  }, [graph, laid, selected, taken, onInsert]);
 
   return { nodes, edges, tab };
 }

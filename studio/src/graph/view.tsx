@@ -41,6 +41,8 @@ export type GraphProps = {
   /** Set if edges can be drawn by hand. */
   onConnect?: (from: string, to: string) => void;
   onDelete?: (node: string) => void;
+  /** Set if nodes can be added on edges; called with the node before the new one. */
+  onInsert?: (from: string) => void;
   children?: ReactNode;
 };
 
@@ -78,9 +80,9 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
     (whole: boolean) => {
       const box = frame.current?.getBoundingClientRect();
       if (!box) return;
-      void flow.setViewport(whole ? wholeViewport(laid, box.width, box.height) : readableViewport(laid, box.width, box.height, props.around));
+      void flow.setViewport(whole ? wholeViewport(laid, box.width, box.height) : readableViewport(laid, box.width, box.height, props.around ?? graph.nodes.find((node) => node.kind === "entry")?.id ?? graph.nodes[0]?.id));
     },
-    [flow, laid, props.around],
+    [flow, laid, graph, props.around],
   );
   // A new layout starts readable; the viewport of a graph that only changes its state stays.
   const shape = `${graph.name} ${graph.direction}`;

@@ -6,20 +6,33 @@ import { evaluationRequest, lineAt, type Language } from "../playground/evaluati
 import { DataSource, type DataChoice } from "../playground/data";
 import { useRouter } from "../router";
 import { Operands } from "../run/branch-explanation";
+import { ExpressionEditor } from "../playground/expression-editor";
+import { keepExpression, pastExpressions } from "../playground/expression-history";
 import { ErrorMessage } from "../shell/load";
+import { Menu } from "../ui/menu";
 import { Tree } from "../value/tree";
 
 /** The expression is evaluated after this long without typing. */
 const TYPING_MS = 300;
+/** An expression is kept in the history after this long. */
+const KEEP_MS = 2_000;
 const EXAMPLES: { [language in Language]: string } = { jsonata: "$sum(numbers)", jsonlogic: '{"<": [{"var": "numbers.0"}, 10]}' };
 
 export default function Playground() {
   const given = new URLSearchParams(useRouter().search);
-  const [language, setLanguage] = useState<Language>("jsonata");
-  const [expression, setExpression] = useState(given.get("expression") ?? EXAMPLES.jsonata);
+  const [language, setLanguage] = useState<Language>(given.get("language") === "jsonlogic" ? "jsonlogic" : "jsonata");
+  const [expression, setExpression] = useState(given.get("expression") ?? EXAMPLES[language]);
+  const [names, setNames] = useState<string[]>([]);
+  const [past, setPast] = useState(pastExpressions);
   const run = given.get("run") ?? "";
   const [data, setData] = useState<DataChoice>({ from: run ? "run" : "json", text: '{\n  "numbers": [1, 2, 3]\n}', run, seq: given.get("seq") ?? "" });
   const { result, wrong, busy } = useEvaluation(language, expression, data);
+  // What was left alone for a while and has a value is worth keeping.
+  useEffect(() => {
+    if (busy || !result || result.error || expression === EXAMPLES[language] || expression.trim() === "") return;
+    const timer = setTimeout(() => setPast(keepExpression({ language, expression, at_ms: Date.now() })), KEEP_MS);
+    return () => clearTimeout(timer);
+  }, [busy, result, expression, language]);
   const choose = (next: Language) => {
     setLanguage(next);
     if (expression === EXAMPLES[language] || expression.trim() === "") setExpression(EXAMPLES[next]);
@@ -36,12 +49,27 @@ export default function Playground() {
             <button type="button" aria-pressed={language === "jsonlogic"} onClick={() => choose("jsonlogic")}>
               JSON Logic
             </button>
+            <span className="grow" />
+            <Menu
+              label="History"
+              icon="clock"
+              disabled={past.length === 0}
+              items={past.map((one) => ({
+                label: one.expression.length > 80 ? `${one.expression.slice(0, 79)}…` : one.expression,
+                hint: one.language === "jsonata" ? "JSONata" : "JSON Logic",
+                onPick: () => {
+                  setLanguage(one.language);
+                  setExpression(one.expression);
+                },
+              }))}
+            />
           </div>
           <div className="field">
-            <label htmlFor="expression">{language === "jsonata" ? "Expression" : "Rule"}</label>
-            <textarea id="expression" rows={7} value={expression} onChange={(event) => setExpression(event.target.value)} spellCheck={false} />
+            <span className="field-name">{language === "jsonata" ? "Expression" : "Rule"}</span>
+            <ExpressionEditor label={language === "jsonata" ? "Expression" : "Rule"} language={language === "jsonata" ? "jsonata" : "json"} value={expression} onChange={setExpression} names={names} />
+            <p className="quiet">Ctrl+Space completes names and functions.</p>
           </div>
-          <DataSource value={data} onChange={setData} />
+          <DataSource value={data} onChange={setData} onNames={setNames} />
         </div>
         <section aria-label="Result" aria-busy={busy}>
           <h2>Result</h2>

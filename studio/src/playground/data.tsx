@@ -1,13 +1,18 @@
 // The data of an expression: typed JSON, or the state of a run at a position of its journal.
-import { useId } from "react";
+import { useEffect } from "react";
 import { api } from "../api/client";
 import { useLoad } from "../shell/load";
 import { moment } from "../shell/format";
+import { ExpressionEditor } from "./expression-editor";
 
 export type DataChoice = { from: "json" | "run"; text: string; run: string; seq: string };
 
-export function DataSource({ value, onChange }: { value: DataChoice; onChange: (value: DataChoice) => void }) {
-  const id = useId();
+type Props = { value: DataChoice; onChange: (value: DataChoice) => void; /** The names that an expression sees there. */ onNames?: (names: string[]) => void };
+
+export function DataSource({ value, onChange, onNames }: Props) {
+  useEffect(() => {
+    if (value.from === "json") onNames?.(topNames(value.text));
+  }, [value.from, value.text]);
   return (
     <fieldset className="group">
       <legend>Data</legend>
@@ -21,17 +26,27 @@ export function DataSource({ value, onChange }: { value: DataChoice; onChange: (
       </div>
       {value.from === "json" ? (
         <div className="field">
-          <label htmlFor={id}>JSON</label>
-          <textarea id={id} rows={9} value={value.text} onChange={(event) => onChange({ ...value, text: event.target.value })} spellCheck={false} />
+          <span className="unseen">JSON</span>
+          <ExpressionEditor label="JSON" language="json" value={value.text} onChange={(text) => onChange({ ...value, text })} />
         </div>
       ) : (
-        <RunChoice value={value} onChange={onChange} />
+        <RunChoice value={value} onChange={onChange} onNames={onNames} />
       )}
     </fieldset>
   );
 }
 
-function RunChoice({ value, onChange }: { value: DataChoice; onChange: (value: DataChoice) => void }) {
+/** The names at the top of typed JSON. */
+function topNames(text: string): string[] {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? Object.keys(value) : [];
+  } catch {
+    return [];
+  }
+}
+
+function RunChoice({ value, onChange, onNames }: Props) {
   const runs = useLoad(() => api.runs({ most: 100 }), []);
   const known = runs.value?.runs ?? [];
   const events = known.find((one) => one.run_id === value.run)?.events;
@@ -53,15 +68,16 @@ function RunChoice({ value, onChange }: { value: DataChoice; onChange: (value: D
         <label htmlFor="data-seq">State after event</label>
         <input id="data-seq" inputMode="numeric" placeholder={events === undefined ? "the last" : `${events} (the last)`} value={value.seq} onChange={(event) => onChange({ ...value, seq: event.target.value.replace(/\D/g, "") })} />
       </div>
-      {value.run && <ScopeKeys run={value.run} seq={Number(value.seq) || events} />}
+      {value.run && <ScopeKeys run={value.run} seq={Number(value.seq) || events} onNames={onNames} />}
     </>
   );
 }
 
 /** The names that an expression sees there. */
-function ScopeKeys({ run, seq }: { run: string; seq?: number }) {
+function ScopeKeys({ run, seq, onNames }: { run: string; seq?: number; onNames?: (names: string[]) => void }) {
   const at = useLoad((signal) => (seq === undefined ? Promise.resolve(undefined) : api.snapshot(run, seq, signal)), [run, seq]);
   const keys = at.value?.scope_keys;
+  useEffect(() => onNames?.(keys ?? []), [keys]);
   if (!keys) return null;
   return (
     <p className="quiet">

@@ -51,7 +51,7 @@ test("every kind of field can be filled in, and the input is what was typed", as
   for (const dark of [false, true]) {
     const { page } = await open(browser, `${served.url}/tools/everything`, dark);
     await page.getByLabel(/^name/).fill("Ann");
-    await page.getByLabel("Key").fill("sesame");
+    await page.getByLabel("Key", { exact: true }).fill("sesame");
     await page.getByLabel("when").fill("2030-01-31");
     await page.getByLabel("many").fill("3");
     await page.getByLabel("sure").selectOption("yes");
