@@ -23,7 +23,7 @@ pub use store::{
     RunStatus, Store, StoreFault, StoreUsage,
 };
 pub use tools::{
-    Exchange, ListedTools, Progress, ServerSource, ServerTools, Tool, ToolCallRequest, ToolHints,
-    Tools,
+    Exchange, ListedTools, Progress, ServerSource, ServerTools, StartingServer, Tool,
+    ToolCallRequest, ToolHints, Tools,
 };
 pub use workflows::{Callable, Workflows};

@@ -2,7 +2,7 @@
 
 use crate::policy::ToolPattern;
 use crate::ports::{
-    Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
+    Exchange, ListedTools, ServerSource, ServerTools, StartingServer, Tool, ToolCallRequest, Tools,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -84,6 +84,10 @@ impl Tools for Throttle {
 
     fn sources(&self) -> Vec<ServerSource> {
         self.tools.sources()
+    }
+
+    fn starting(&self) -> Vec<StartingServer> {
+        self.tools.starting()
     }
 
     async fn list_server(&self, server: &str) -> Option<ListedTools> {

@@ -1,7 +1,7 @@
 //! Routes tool calls by the name of their server.
 
 use crate::ports::{
-    Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
+    Exchange, ListedTools, ServerSource, ServerTools, StartingServer, Tool, ToolCallRequest, Tools,
 };
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -61,6 +61,11 @@ impl Tools for ToolRouter {
     fn sources(&self) -> Vec<ServerSource> {
         let all = self.named.values().chain([&self.rest]);
         all.flat_map(|tools| tools.sources()).collect()
+    }
+
+    fn starting(&self) -> Vec<StartingServer> {
+        let all = self.named.values().chain([&self.rest]);
+        all.flat_map(|tools| tools.starting()).collect()
     }
 
     async fn list_server(&self, server: &str) -> Option<ListedTools> {

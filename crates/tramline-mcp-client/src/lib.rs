@@ -38,7 +38,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_engine::ports::{
-    Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
+    Exchange, ListedTools, ServerSource, ServerTools, StartingServer, Tool, ToolCallRequest, Tools,
 };
 use tramline_expr::{Str, Value};
 use tramline_workflow::failure::Failure;
@@ -305,6 +305,21 @@ impl Tools for Servers {
     fn sources(&self) -> Vec<ServerSource> {
         let servers = self.servers_read();
         servers.values().map(|server| server.source()).collect()
+    }
+
+    fn starting(&self) -> Vec<StartingServer> {
+        let all = self.status().into_iter();
+        all.filter_map(|one| match one.state {
+            ServerState::Starting { since } => Some(StartingServer {
+                server: one.server,
+                elapsed: since,
+            }),
+            ServerState::Disabled
+            | ServerState::NotStarted
+            | ServerState::Ready { .. }
+            | ServerState::BackingOff { .. } => None,
+        })
+        .collect()
     }
 
     async fn list_server(&self, server: &str) -> Option<ListedTools> {

@@ -241,6 +241,16 @@ pub(crate) fn run_details(loaded: &LoadedRun) -> Told {
     told
 }
 
+/// The servers that are being started in this process: the calls of a run may wait for them.
+pub(crate) fn starting_servers(engine: &Engine) -> Told {
+    let all = engine.tools().starting().into_iter();
+    all.map(|one| {
+        let elapsed = u64::try_from(one.elapsed.as_millis()).unwrap_or(u64::MAX);
+        json!({"server": one.server, "elapsed_ms": elapsed})
+    })
+    .collect()
+}
+
 /// Breakpoints in the API's format.
 pub(crate) fn breakpoints(watch: &BreakpointSet) -> Told {
     let one = |spot: &NodeBreakpoint| match &spot.condition {

@@ -149,6 +149,9 @@ pub(crate) async fn one(
     summary::add_details(&loaded, &mut told);
     let row = desk.engine.store().row(&run).await?;
     told["driven"] = json!(row.is_some_and(|row| row.driven));
+    if loaded.run.outcome.is_none() {
+        told["starting"] = response::starting_servers(&desk.engine);
+    }
     let questions = desk.engine.pause_details(&loaded).await;
     told["questions"] = questions.iter().map(response::to_json).collect();
     Ok(Json(told))

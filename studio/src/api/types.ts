@@ -162,13 +162,15 @@ export type Run = {
   breakpoints?: Breakpoint[];
   budget?: Json;
   driven?: boolean;
+  /** Servers that are being started now. */
+  starting?: { server: string; elapsed_ms: number }[];
   failures?: { count: number; steps: FailedStep[] };
   rejection?: Rejection;
   own_started_ms?: number;
 };
 
-/** The statuses of the API, and those that the page derives: rejected, stopped (with its run), asking (a person). */
-export type NodeStatus = "idle" | "running" | "succeeded" | "failed" | "skipped" | "waiting" | "retrying" | "rejected" | "stopped" | "asking";
+/** The statuses of the API, and those that the page derives: rejected, stopped (with its run), asking (a person), starting (its server). */
+export type NodeStatus = "starting" | "idle" | "running" | "succeeded" | "failed" | "skipped" | "waiting" | "retrying" | "rejected" | "stopped" | "asking";
 
 export type RunSnapshot = {
   seq: number;

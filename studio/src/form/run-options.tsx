@@ -3,8 +3,8 @@ import { useEffect, useId, useState } from "react";
 import { api } from "../api/client";
 import type { Breakpoint, Tool } from "../api/types";
 
-export type StartOptions = { breakpoints: Breakpoint[]; pause: boolean; session: string };
-export const defaultOptions: StartOptions = { breakpoints: [], pause: false, session: "" };
+export type StartOptions = { breakpoints: Breakpoint[]; pause: boolean; session: string; /** The breakpoints that were last set for this workflow. */ earlier: Breakpoint[] };
+export const defaultOptions: StartOptions = { breakpoints: [], pause: false, session: "", earlier: [] };
 
 export function RunOptions({ tool, value, onChange }: { tool: Tool; value: StartOptions; onChange: (value: StartOptions) => void }) {
   const [open, setOpen] = useState(false);
@@ -36,6 +36,11 @@ export function RunOptions({ tool, value, onChange }: { tool: Tool; value: Start
             </div>
           );
         })}
+        {value.earlier.length > 0 && value.breakpoints.length === 0 && (
+          <button type="button" onClick={() => setBreaks(value.earlier)}>
+            Use the last breakpoints: {value.earlier.map((one) => one.node).join(", ")}
+          </button>
+        )}
         <button type="button" onClick={() => setBreaks([...value.breakpoints, { node: "" }])}>
           Add a breakpoint
         </button>

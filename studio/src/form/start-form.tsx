@@ -9,6 +9,7 @@ import { invalidJsonField, SchemaForm } from "./schema-form";
 import { defaultOptions, RunOptions } from "./run-options";
 import { clearInputs, storeInput, storedInputs, type StoredInput } from "./input-history";
 import { parseErrors, errorsWithoutField, type ServerErrors } from "./server-errors";
+import { storedBreakpoints } from "../run/watches";
 import { initialValue } from "./value";
 
 export function StartForm({ tool, input: given }: { tool: Tool; /** An input to start from, instead of the defaults. */ input?: Json }) {
@@ -17,7 +18,8 @@ export function StartForm({ tool, input: given }: { tool: Tool; /** An input to 
   const [input, setInput] = useState<Json | undefined>(() => given ?? initialValue(schema, schema) ?? {});
   const [turn, setTurn] = useState(0);
   const [kept, setKept] = useState(() => storedInputs(tool.name));
-  const [options, setOptions] = useState(defaultOptions);
+  // Breakpoints are kept per workflow, and used only if the user turns them on.
+  const [options, setOptions] = useState(() => ({ ...defaultOptions, earlier: storedBreakpoints(tool.name) }));
   const [said, setSaid] = useState<ServerErrors>();
   const [busy, setBusy] = useState(false);
 

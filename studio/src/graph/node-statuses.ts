@@ -16,6 +16,7 @@ export type StatusLook = {
 
 export const STATUS_LOOKS: { [status in NodeStatus]: StatusLook } = {
   idle: { word: "pending", sign: "", icon: "idle" },
+  starting: { word: "starting its server", sign: "◌", icon: "hourglass", dash: "4 4", said: true },
   running: { word: "running", sign: "▸", icon: "play", dash: "8 4" },
   waiting: { word: "waiting", sign: "◔", icon: "timer", dash: "2 4", said: true },
   asking: { word: "waiting for you", sign: "‖", icon: "person", dash: "2 4", said: true },

@@ -80,9 +80,9 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
     (whole: boolean) => {
       const box = frame.current?.getBoundingClientRect();
       if (!box) return;
-      void flow.setViewport(whole ? wholeViewport(laid, box.width, box.height) : readableViewport(laid, box.width, box.height, props.around ?? graph.nodes.find((node) => node.kind === "entry")?.id ?? graph.nodes[0]?.id));
+      void flow.setViewport(whole ? wholeViewport(laid, box.width, box.height) : readableViewport(laid, box.width, box.height, selected ?? props.around ?? graph.nodes.find((node) => node.kind === "entry")?.id ?? graph.nodes[0]?.id));
     },
-    [flow, laid, graph, props.around],
+    [flow, laid, graph, selected, props.around],
   );
   // A new layout starts readable; the viewport of a graph that only changes its state stays.
   const shape = `${graph.name} ${graph.direction}`;

@@ -1,15 +1,15 @@
 // The page of a run: its live graph, its steps, and its controls.
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { Breakpoint, Question, Run } from "../api/types";
 import { GraphView } from "../graph/view";
 import { CallView } from "../inbox/call-view";
 import { Link, to, useRouter } from "../router";
 import { ReplanPage } from "../replan/view";
-import { BreakForm } from "../run/debugger";
+import { BreakForm, isHalted } from "../run/debugger";
 import { Inspector, NodeDetails } from "../run/step-inspector";
 import { useLiveRun, type LiveRun } from "../run/use-live-run";
-import { overlay } from "../run/node-overlay";
+import { overlay, startingNodes } from "../run/node-overlay";
 import { nodeTimes } from "../run/node-times";
 import { Failures, Outcome, Questions, RejectionNote } from "../run/outcome";
 import { RunHead } from "../run/run-head";
@@ -19,6 +19,7 @@ import { ASK_STEP, rowOf, isOpen, lastAt, nodeOf, stepOf, withQuestions } from "
 import { Timeline } from "../run/timeline";
 import { PastBanner, TimeTravel, usePastState } from "../run/time-travel";
 import { useSteps } from "../run/use-steps";
+import { storeBreakpoints, Watches } from "../run/watches";
 import { SopSessionView } from "../sop/view";
 import { useAnnounce } from "../shell/announce";
 import { ErrorMessage } from "../shell/load";
@@ -43,6 +44,8 @@ export function RunPage({ run: id, step }: { run: string; step?: number }) {
   return <LoadedRun live={live} run={live.run} step={step} />;
 }
 
+/** What a reader looks for first. */
+const MATTERS = new Set(["running", "asking", "rejected", "starting", "retrying", "stopped"]);
 const NO_QUESTIONS: Question[] = [];
 
 function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number }) {
@@ -71,6 +74,7 @@ function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number
   const onStep = useCallback((chosen: number) => here(to("runs", id, "steps", chosen), seq), [here, id, seq]);
 
   const open = useMemo(() => steps.rows.some(isOpen), [steps]);
+  const unended = useMemo(() => new Set(isOver(status) && open ? steps.rows.filter(isOpen).map((one) => nodeOf(steps, one)) : []), [steps, open, status]);
   const row = step === undefined ? undefined : steps.rows[rowOf(steps.rows, step)];
   const at = row && stepOf(row) === step ? nodeOf(steps, row) : undefined;
   const selected = picked ?? at;
@@ -93,18 +97,24 @@ function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number
   const then = past?.at.status ?? status;
   const rejection = seq === undefined ? run.rejection : past?.at.rejection;
   const state = past?.state ?? live.state;
+  const starts = useStarts(seq === undefined && !isOver(status) ? run : undefined);
+  const starting = useMemo(() => (live.graph ? startingNodes(live.graph, state.nodes, state.taken, Object.keys(starts)) : undefined), [live.graph, state, starts]);
   const states = useMemo(
-    () => overlay(state.nodes, { status: seq === undefined ? status : then, interrupted: seq === undefined && cut, rejection, questions }),
-    [state.nodes, seq, status, then, cut, rejection, questions],
+    () => overlay(state.nodes, { status: seq === undefined ? status : then, interrupted: seq === undefined && cut, rejection, questions, starting, open: unended }),
+    [state.nodes, seq, status, then, cut, rejection, questions, starting, unended],
   );
-  const times = useMemo(() => nodeTimes(steps, seq === undefined && !cut && !isOver(status), past?.at.at_ms), [steps, seq, cut, status, past]);
+  const times = useMemo(() => {
+    const all = nodeTimes(steps, seq === undefined && !cut && !isOver(status), past?.at.at_ms);
+    for (const node of starting ?? []) all[node] = { since_ms: starts[live.graph?.nodes.find((one) => one.id === node)?.tool?.split(":")[0] ?? ""] };
+    return all;
+  }, [steps, seq, cut, status, past, starting, starts, live.graph]);
   const asking = useMemo(() => (isOver(status) ? [] : run.questions.flatMap((question) => (question.node && question["kind"] !== "break" ? [question.node] : []))), [run.questions, status]);
   const drawn = useMemo(() => withQuestions(steps, asking, run.updated_ms), [steps, asking, run.updated_ms]);
   const ticks = (open || asking.length > 0) && !cut && !isOver(status);
   const now = useNow(ticks ? (steps.rows.length > MANY_STEPS ? TICK_MANY_MS : TICK_MS) : undefined);
   const graph = past?.graph ?? live.graph;
   const node = graph?.nodes.find((one) => one.id === selected);
-  const around = questions[0]?.node ?? Object.keys(states).find((one) => states[one]?.status === "running" || states[one]?.status === "failed");
+  const around = questions[0]?.node ?? Object.keys(states).find((one) => MATTERS.has(states[one]?.status ?? "") || (states[one]?.status === "failed" && status === "failed"));
   const choose = useCallback((chosen: number) => (chosen === ASK_STEP ? onSelect(asking[0]) : onStep(chosen)), [onSelect, onStep, asking]);
   const present = seq === undefined;
   const side = (
@@ -137,7 +147,8 @@ function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number
       )}
       {present && node && !isOver(status) && <BreakForm key={node.id} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />}
       {present && <Failures run={run} />}
-      {present ? <Outcome run={run} open={!node && step === undefined} /> : <ScopeThen run={id} seq={seq} keys={past?.at.scope_keys ?? []} />}
+      {(!present || isHalted(run, status)) && <Watches run={id} workflow={run.workflow} seq={seq ?? last} scope={present ? Object.keys(states).filter((one) => states[one]?.status === "succeeded") : (past?.at.scope_keys ?? [])} />}
+      {present && <Outcome run={run} open={!node && step === undefined} />}
       {!node && step === undefined && <p className="quiet">Click a node or a bar to see what happened there. Arrow keys move along the edges, / finds a node.</p>}
     </aside>
   );
@@ -217,32 +228,28 @@ function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number
   );
 }
 
-/** What expressions could see at an event; each name opens it in the playground. */
-function ScopeThen({ run, seq, keys }: { run: string; seq: number; keys: string[] }) {
-  return (
-    <details className="part" open>
-      <summary>Scope at this event</summary>
-      {keys.length === 0 ? (
-        <p className="quiet">No node had an output yet.</p>
-      ) : (
-        <ul className="plain row">
-          {keys.map((key) => (
-            <li key={key}>
-              <Link className="chip" href={`${to("playground")}?run=${encodeURIComponent(run)}&seq=${seq}&expression=${encodeURIComponent(key)}`} title="Evaluate in the playground">
-                {key}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      )}
-    </details>
-  );
+/** Since when each server is being started, in the time of this browser. */
+function useStarts(run: Run | undefined): { [server: string]: number } {
+  const known = useRef<{ [server: string]: number }>({});
+  const now = run?.starting?.map((one) => one.server).join(" ") ?? "";
+  return useMemo(() => {
+    const next: { [server: string]: number } = {};
+    for (const { server, elapsed_ms } of run?.starting ?? []) next[server] = known.current[server] ?? Date.now() - elapsed_ms;
+    known.current = next;
+    return next;
+  }, [now]);
 }
 
 /** The breakpoints of a run, as the graph shows them and as they are set. */
 function useBreakpoints(run: Run, refresh: () => void) {
   const all = useMemo(() => run.breakpoints ?? [], [run.breakpoints]);
-  const set = useCallback((next: Breakpoint[]) => void api.setBreakpoints(run.run_id, next).then(refresh, refresh), [run.run_id, refresh]);
+  const set = useCallback(
+    (next: Breakpoint[]) => {
+      storeBreakpoints(run.workflow, next);
+      void api.setBreakpoints(run.run_id, next).then(refresh, refresh);
+    },
+    [run.run_id, run.workflow, refresh],
+  );
   const shown = useMemo(() => Object.fromEntries(all.map(({ node, when }) => [node, when === undefined ? (true as const) : JSON.stringify(when)])), [all]);
   const toggle = useCallback(
     (node: string) => set(all.some((one) => one.node === node) ? all.filter((one) => one.node !== node) : [...all, { node }]),

@@ -6,6 +6,7 @@ import { Link, to, useRouter } from "../router";
 import { exportRun } from "../runs/export-import";
 import { clock, count, duration } from "../shell/format";
 import { ErrorMessage, useLoad } from "../shell/load";
+import { Chip } from "../ui/chip";
 import { Icon } from "../ui/icon";
 import { Menu } from "../ui/menu";
 import { Ago, useNow } from "../ui/time";
@@ -61,6 +62,11 @@ export function RunHead({ run, status, linked, onDone, past, node }: Props) {
               called by <Link href={to("runs", run.parent.run_id, "steps", run.parent.step)}>step {run.parent.step} of another run</Link>
             </span>
           )}
+          {!past && !isOver(status) && run.starting?.map((one) => (
+            <Chip key={one.server} tone="run" icon="hourglass">
+              starting server {one.server}…
+            </Chip>
+          ))}
           {!linked && !isOver(status) && (
             <span className="chip" data-tone="wait" role="alert">
               Connection lost; reconnecting…

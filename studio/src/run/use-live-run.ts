@@ -22,7 +22,7 @@ export type LiveRun = {
 /** The run is fetched after this long without an event. */
 const SETTLE_MS = 120;
 /** How often a run that is not over is looked at besides its events. */
-const LOOK_MS = 3_000;
+const LOOK_MS = 2_000;
 /** Events that change the server's view of the run. */
 const STATE_EVENTS = new Set(["paused", "answered", "finished", "amended", "watched", "resumed"]);
 

@@ -9,7 +9,7 @@ let browser: Browser;
 let tram: Studio;
 beforeAll(async () => {
   browser = await launch();
-  tram = await studio(["studio/tests/browser/order.yaml", "examples/graphs/items.yaml", "examples/sop/retail/retail.md", "examples/sop/incident/incident.md"]);
+  tram = await studio(["studio/tests/browser/order.yaml", "studio/tests/browser/slow.yaml", "examples/graphs/items.yaml", "examples/sop/retail/retail.md", "examples/sop/incident/incident.md"]);
 });
 afterAll(async () => {
   await tram?.stop();
@@ -49,6 +49,20 @@ test("the clock of a live run, its node and its timeline move between events", a
   expect(await barriers(page)).toEqual([]);
   await tram.ask("POST", `/api/runs/${run}/abort`, {});
   await page.locator('[data-node="stock"][data-status="stopped"]').waitFor({ state: "attached" });
+  expect(errors).toEqual([]);
+  await page.context().close();
+});
+
+test("starting a server is a visible, timed phase", async () => {
+  const run = await tram.start("slow", { input: {} });
+  const { page, errors } = await opened(run);
+  await page.locator(".run-head").getByText("starting server sleepy…").waitFor();
+  const call = page.locator('[data-node="call"][data-status="starting"]');
+  await call.waitFor();
+  const before = await call.getByTestId("ticking").textContent();
+  await expect.poll(() => call.getByTestId("ticking").textContent(), { timeout: 10_000 }).not.toBe(before);
+  expect(await call.textContent()).toContain("starting its server");
+  await tram.ask("POST", `/api/runs/${run}/abort`, {});
   expect(errors).toEqual([]);
   await page.context().close();
 });

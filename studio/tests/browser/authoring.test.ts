@@ -76,3 +76,30 @@ test("an expression of a step is tried in the playground, completed and kept in 
   expect(errors).toEqual([]);
   await page.context().close();
 });
+
+test("breakpoints and watch expressions are kept per workflow", async () => {
+  const run = await tram.start("order", { input: { amount: 5, name: "Ann" }, breakpoints: [{ node: "both" }] });
+  await tram.until(run, "paused");
+  const { page, errors } = await open(browser, `${tram.url}/runs/${run}`);
+  await page.getByLabel("Watch an expression").fill("price.total * 2");
+  await page.getByRole("button", { name: "Watch", exact: true }).click();
+  await page.getByRole("group", { name: "Value of price.total * 2" }).getByText("30").waitFor();
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.locator('[data-node="small"]').click();
+  await page.keyboard.press("b");
+  await page.locator('[data-node="small"] .break[data-on="always"]').waitFor();
+  expect(await barriers(page)).toEqual([]);
+  // Another run of the workflow, in the past, has the same watch.
+  const other = await tram.start("order", { input: { amount: 6, name: "Bea" } });
+  await tram.until(other, "completed");
+  const { events } = await tram.ask<{ events: number }>("GET", `/api/runs/${other}`);
+  await page.goto(`${tram.url}/runs/${other}?seq=${events - 1}`);
+  await page.getByRole("group", { name: "Value of price.total * 2" }).getByText("36").waitFor();
+  await page.goto(`${tram.url}/tools/order`);
+  await page.getByText("Run options").click();
+  await page.getByRole("button", { name: /Use the last breakpoints: .*small/ }).click();
+  expect(await page.getByLabel("Node of breakpoint 1").inputValue()).toBe("both");
+  expect(errors).toEqual([]);
+  await tram.ask("POST", `/api/runs/${run}/abort`, {});
+  await page.context().close();
+});

@@ -115,6 +115,7 @@ test("nodes are added, connected, filled in, disconnected and removed in the gra
   await page.getByLabel("Expression").fill('"label"');
   await page.getByRole("button", { name: "Add after parcel" }).click();
   await page.locator('[data-node="label"]').waitFor();
+  await flaws(page).getByText("No problems.").waitFor();
   await page.locator('[data-node="label"]').click();
   await edit(page).getByRole("heading", { name: "label" }).waitFor();
   await edit(page).getByLabel("Node to connect to").selectOption("freight");

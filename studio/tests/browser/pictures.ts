@@ -45,7 +45,9 @@ test("why a switch took its branch, dark", async () => {
   const run = await tram.start("order", { input: { amount: 5, name: "Ann", wait_ms: 400 } });
   await tram.until(run, "completed");
   const { page } = await open(browser, `${tram.url}/runs/${run}`, true);
+  await page.getByRole("button", { name: "Show all" }).click();
   await page.locator('[data-node="large"]').click();
+  await page.getByRole("button", { name: /readable size/ }).click();
   await page.getByText("Why this branch").waitFor();
   await drawn(page);
   await take(page, "studio-why-dark");
@@ -77,7 +79,9 @@ test("a document and its graph", async () => {
   const line = page.locator(".cm-line", { hasText: "id: small" });
   await line.scrollIntoViewIfNeeded();
   await line.click();
+  await page.getByRole("button", { name: "Show all" }).click();
   await page.locator('[data-node="small"]').click();
+  await page.getByRole("button", { name: /readable size/ }).click();
   await page.getByRole("region", { name: "Node small" }).waitFor();
   await take(page, "studio-editor");
 });

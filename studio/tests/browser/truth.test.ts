@@ -114,7 +114,7 @@ test("during time travel everything on the page is of that moment", async () => 
   // Neither the outcome nor anything that controls the run is shown.
   expect(await page.getByText("Outcome of the run").count()).toBe(0);
   expect(await page.getByRole("toolbar", { name: "Debugger" }).count()).toBe(0);
-  await page.getByText("Scope at this event").waitFor();
+  await page.getByText("Scope and watch").waitFor();
   // A step that had not ended yet has no output.
   await page.getByRole("button", { name: "Show all" }).click();
   await page.locator('[data-node="exit"]').click();

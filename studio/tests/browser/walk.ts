@@ -12,6 +12,16 @@ const FOLDER = process.env["STUDIO_PICTURES"] ?? join(ROOT, "target/studio-pictu
 const ONLY = process.env["STUDIO_ONLY"]?.split(",");
 const SIZES = { wide: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 
+/** The last workflow has its picture. */
+const PICTURES = ".workflows > li:last-child svg.mini-graph rect";
+
+/** Selects a node wherever it is, and goes back to a readable size around it. */
+async function select(page: Page, node: string): Promise<void> {
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.locator(`[data-node="${node}"]`).click();
+  await page.getByRole("button", { name: /readable size/ }).click();
+}
+
 let browser: Browser;
 let tram: Studio;
 /** The pages by the names of their pictures. */
@@ -49,18 +59,18 @@ beforeAll(async () => {
 
   const node = ".node";
   Object.assign(pages, {
-    home: { path: "", ready: ".workflow" },
-    workflows: { path: "/tools", ready: ".workflow" },
+    home: { path: "", ready: PICTURES },
+    workflows: { path: "/tools", ready: PICTURES },
     workflow: { path: "/tools/order", ready: node },
     runs: { path: "/runs", ready: "tr[data-run]" },
     inbox: { path: "/inbox", ready: ".ask" },
     documents: { path: "/documents", ready: ".run-row" },
-    editor: { path: "/documents/order.yaml", ready: node, act: (page: Page) => page.locator('[data-node="price"]').click() },
+    editor: { path: "/documents/order.yaml", ready: node, act: (page: Page) => select(page, "look") },
     procedure: { path: "/documents/retail.md", ready: node },
     playground: { path: `/playground?run=${done}&expression=both`, ready: ".tree" },
     compare: { path: `/compare?left=${done}&right=${refused}`, ready: "table.compare" },
     "run-done": { path: `/runs/${done}`, ready: node },
-    "run-step": { path: `/runs/${done}`, ready: node, act: async (page: Page) => (await page.locator('[data-node="large"]').click(), page.getByText("Why this branch").waitFor()) },
+    "run-step": { path: `/runs/${done}`, ready: node, act: async (page: Page) => (await select(page, "large"), page.getByText("Why this branch").waitFor()) },
     "run-past": { path: `/runs/${done}?seq=7`, ready: node },
     "run-rejected": { path: `/runs/${refused}`, ready: node },
     "run-partly": { path: `/runs/${partly}`, ready: node },

@@ -28,6 +28,11 @@ pub trait Tools: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The servers that are being started now, without waiting.
+    fn starting(&self) -> Vec<StartingServer> {
+        Vec::new()
+    }
+
     /// The tools of one server, or why it could not be asked; `None` if there is no such server.
     async fn list_server(&self, server: &str) -> Option<ListedTools> {
         let mut listings = self.list().await.into_iter();
@@ -147,6 +152,15 @@ pub struct ServerSource {
     pub fingerprint: Option<Str>,
     /// Its tools as last listed.
     pub tools: Option<Arc<Vec<Arc<Tool>>>>,
+}
+
+/// A server that is being started: calls wait for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartingServer {
+    /// The server's name in the configuration.
+    pub server: Str,
+    /// How long the start has taken so far.
+    pub elapsed: Duration,
 }
 
 /// One call of a tool.

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use crate::ports::{
-    Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest, Tools,
+    Exchange, ListedTools, ServerSource, ServerTools, StartingServer, Tool, ToolCallRequest, Tools,
 };
 use async_trait::async_trait;
 use std::borrow::Cow;
@@ -97,6 +97,10 @@ impl Tools for RedactingTools {
 
     fn sources(&self) -> Vec<ServerSource> {
         self.tools.sources()
+    }
+
+    fn starting(&self) -> Vec<StartingServer> {
+        self.tools.starting()
     }
 
     async fn list_server(&self, server: &str) -> Option<ListedTools> {
