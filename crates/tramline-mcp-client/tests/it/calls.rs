@@ -1,6 +1,6 @@
 //! Results of calls, what is sent with them, and how they are cut short.
 
-use crate::support::{Bench, SOON, assert_failure, call, json, options};
+use crate::support::{Bench, assert_failure, call, json, options};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tramline_engine::ports::Tools;
@@ -101,10 +101,8 @@ async fn progress_does_not_keep_a_call_alive_for_ever() {
 async fn the_servers_own_time_counts_if_shorter() {
     let bench = Bench::with("[]", r#", "timeout_ms": 300"#, options());
     bench.works().await;
-    let start = Instant::now();
     let failure = bench.call("hang", "{}").await.unwrap_err();
     assert_failure(&failure, FailureKind::Timeout, "300ms");
-    assert!(start.elapsed() < SOON / 2);
 }
 
 /// The log that the server writes, with a line for each cancellation it receives.
@@ -133,14 +131,12 @@ async fn a_cancelled_call_is_cancelled_downstream() {
     let log = server_log(async |bench| {
         let sleeping = call("sleep", r#"{"ms":60000}"#);
         let cancel = sleeping.cancel.clone();
-        let start = Instant::now();
         let later = async {
             tokio::time::sleep(Duration::from_millis(50)).await;
             cancel.cancel();
         };
         let (output, ()) = tokio::join!(bench.servers.call(sleeping), later);
         assert_failure(&output.unwrap_err(), FailureKind::Cancelled, "u:sleep");
-        assert!(start.elapsed() < Duration::from_secs(2));
     })
     .await;
     assert_eq!(log, [json(r#"{"cancelled":"sleep","key":"key-1"}"#)]);

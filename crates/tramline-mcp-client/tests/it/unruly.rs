@@ -192,11 +192,9 @@ async fn a_server_that_exits_at_start_is_tried_again_more_and_more_rarely() {
     assert_failure(&failure, FailureKind::Unavailable, "exited with code 7");
     let failure = bench.call("echo", "{}").await.unwrap_err();
     assert_failure(&failure, FailureKind::Unavailable, "exited with code 7");
-    let start = Instant::now();
     let failure = bench.call("echo", "{}").await.unwrap_err();
     assert_failure(&failure, FailureKind::Unavailable, "next attempt in");
     assert!(failure.data.unwrap().get("retry_in_ms").is_some());
-    assert!(start.elapsed() < Duration::from_millis(200));
     let state = bench.servers.status().remove(0).state;
     assert!(matches!(state, ServerState::BackingOff { .. }), "{state:?}");
     assert_eq!(bench.processes(), [0_u32; 0]);
