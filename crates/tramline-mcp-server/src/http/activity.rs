@@ -39,6 +39,11 @@ pub(super) struct ConnectionActivity {
     head_since: AtomicU64,
     /// Since when the client has not read what we send.
     blocked_since: AtomicU64,
+    /// Responses of which something is ready to be sent. Over HTTP/2 a client that grants no window leaves them
+    /// there, and the socket never blocks.
+    unread: AtomicUsize,
+    /// When the last of them made progress.
+    unread_since: AtomicU64,
 }
 
 impl ConnectionActivity {
@@ -58,6 +63,8 @@ impl ConnectionActivity {
             quiet_since: AtomicU64::new(0),
             head_since: AtomicU64::new(UNSET_MS),
             blocked_since: AtomicU64::new(UNSET_MS),
+            unread: AtomicUsize::new(0),
+            unread_since: AtomicU64::new(0),
         })
     }
 
@@ -101,11 +108,19 @@ impl ConnectionActivity {
         is_idle.then(|| (has_asked, self.moment(quiet)))
     }
 
+    /// Since when the client has not read its responses; `None` while it reads or there are none.
+    pub(super) fn unread_since(&self) -> Option<Instant> {
+        let blocked = self.blocked_since.load(Ordering::Relaxed);
+        let blocked = (blocked != UNSET_MS).then(|| self.moment(blocked));
+        let is_unread = self.unread.load(Ordering::Relaxed) > 0;
+        let unread = is_unread.then(|| self.moment(self.unread_since.load(Ordering::Relaxed)));
+        blocked.into_iter().chain(unread).min()
+    }
+
     /// Deadline of the connection in its current state.
     pub(super) fn deadline(&self, limits: &HttpLimits) -> Option<Instant> {
-        let blocked = self.blocked_since.load(Ordering::Relaxed);
-        let blocked = (blocked != UNSET_MS).then(|| self.moment(blocked) + limits.write);
-        blocked
+        let unread = self.unread_since().map(|since| since + limits.write);
+        unread
             .into_iter()
             .chain(self.request_deadline(limits))
             .min()
@@ -161,6 +176,29 @@ impl ConnectionActivity {
 
 /// A running request.
 pub(super) struct RunningRequest(Arc<ConnectionActivity>);
+
+impl RunningRequest {
+    /// Records that a part of the response is ready until the returned value is dropped, when it was taken.
+    pub(super) fn begin_unread(&self) -> UnreadResponse {
+        let activity = &self.0;
+        activity.unread.fetch_add(1, Ordering::Relaxed);
+        activity
+            .unread_since
+            .store(activity.now(), Ordering::Relaxed);
+        UnreadResponse(Arc::clone(activity))
+    }
+}
+
+/// A part of a response that is ready to be sent.
+pub(super) struct UnreadResponse(Arc<ConnectionActivity>);
+
+impl Drop for UnreadResponse {
+    fn drop(&mut self) {
+        let now = self.0.now();
+        self.0.unread_since.store(now, Ordering::Relaxed);
+        self.0.unread.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Drop for RunningRequest {
     fn drop(&mut self) {
@@ -340,6 +378,20 @@ mod tests {
         activity.blocked();
         assert_eq!(due(&activity), Some(1_030));
         activity.sent();
+        assert_eq!(due(&activity), None);
+    }
+
+    #[test]
+    fn a_response_that_is_not_taken_ends_its_connection_and_progress_of_any_counts() {
+        let activity = accepted(1_000);
+        let busy = activity.begin_request(true);
+        assert_eq!(activity.unread_since(), None);
+        let first = busy.begin_unread();
+        let second = busy.begin_unread();
+        assert_eq!(due(&activity), Some(1_030));
+        drop(first);
+        assert_eq!(due(&activity), Some(1_030));
+        drop(second);
         assert_eq!(due(&activity), None);
     }
 

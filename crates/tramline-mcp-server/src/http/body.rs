@@ -1,21 +1,29 @@
-//! Bodies with time limits: slow request bodies are aborted, event streams end when the server stops.
+//! Bodies with time limits: slow request bodies are aborted, event streams end when the server stops, and what is left
+//! of a request body is read before its response is sent.
 
 use super::HttpLimits;
-use super::activity::{ConnectionActivity, PendingBody, RunningRequest};
+use super::activity::{ConnectionActivity, PendingBody, RunningRequest, UnreadResponse};
 use super::limits::BODY_RATE_MIN;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use http_body_util::LengthLimitError;
+use http_body_util::{BodyExt, LengthLimitError};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
 use std::error::Error;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// What is read of a body that its handler does not read, in bytes. A client that sends more sees its stream reset after the
+/// response.
+const DISCARDED_BYTES_MAX: u64 = 1 << 20;
+
+/// How long such a body is read.
+const DISCARD_MAX: Duration = Duration::from_secs(2);
 
 /// A request body did not arrive in time.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +33,10 @@ pub(super) struct BodyTimeout;
 pin_project! {
     /// A body with a deadline. Its timer starts when it is first polled.
     pub(super) struct TimedBody {
-        inner: Incoming,
+        // `None` only while it is dropped.
+        inner: Option<Incoming>,
+        // Receives what was not read.
+        rest: Option<BodyRest>,
         begun: Instant,
         most: Duration,
         received: u64,
@@ -33,20 +44,32 @@ pin_project! {
         #[pin]
         timer: Option<Sleep>,
     }
+
+    impl PinnedDrop for TimedBody {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            let parts = (this.rest.take(), this.inner.take(), this.pending.take());
+            if let (Some(rest), Some(inner), Some(pending)) = parts {
+                rest.put(inner, pending);
+            }
+        }
+    }
 }
 
 impl TimedBody {
-    /// The body of a request that starts now.
+    /// The body of a request that starts now. What its handler does not read goes to `rest`.
     pub(super) fn of(
         inner: Incoming,
         limits: &HttpLimits,
         activity: &Arc<ConnectionActivity>,
+        rest: Option<BodyRest>,
     ) -> Body {
         if inner.is_end_stream() {
             return Body::empty();
         }
         Body::new(Self {
-            inner,
+            inner: Some(inner),
+            rest,
             begun: Instant::now(),
             most: limits.body,
             received: 0,
@@ -70,7 +93,10 @@ impl HttpBody for TimedBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
         let mut this = self.project();
-        if let Poll::Ready(frame) = Pin::new(this.inner).poll_frame(cx) {
+        let Some(inner) = this.inner.as_mut() else {
+            return Poll::Ready(None);
+        };
+        if let Poll::Ready(frame) = Pin::new(inner).poll_frame(cx) {
             match (&frame, &this.pending) {
                 (Some(Ok(frame)), Some(pending)) => {
                     let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
@@ -91,6 +117,7 @@ impl HttpBody for TimedBody {
         };
         ready!(timer.as_mut().poll(cx));
         if Instant::now() >= due {
+            *this.rest = None;
             return Poll::Ready(Some(Err(BodyTimeout.into())));
         }
         // More data has arrived since the timer was set.
@@ -101,11 +128,47 @@ impl HttpBody for TimedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.inner.as_ref().is_none_or(HttpBody::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let hint = self.inner.as_ref().map(HttpBody::size_hint);
+        hint.unwrap_or_default()
+    }
+}
+
+/// What the handler of a request left of its body.
+///
+/// Over HTTP/2 a response to a request that is still being sent ends with a reset of its stream, and many clients then
+/// report that instead of the response. So the rest is read first, within limits.
+#[derive(Clone, Default)]
+pub(super) struct BodyRest(Arc<Mutex<Option<(Incoming, PendingBody)>>>);
+
+impl BodyRest {
+    fn put(&self, inner: Incoming, pending: PendingBody) {
+        if !inner.is_end_stream() {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((inner, pending));
+        }
+    }
+
+    /// Reads the rest and discards it.
+    pub(super) async fn discard(self) {
+        let rest = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((mut inner, pending)) = rest else {
+            return;
+        };
+        let reading = async {
+            let mut discarded = 0;
+            while discarded <= DISCARDED_BYTES_MAX
+                && let Some(Ok(frame)) = inner.frame().await
+            {
+                let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
+                pending.received(bytes);
+                discarded += bytes;
+            }
+        };
+        // A client that is slower than this has to handle the reset.
+        let _ = tokio::time::timeout(DISCARD_MAX, reading).await;
     }
 }
 
@@ -139,11 +202,12 @@ fn too_large(bytes_max: usize) -> Response {
 }
 
 /// A response body. Its request counts as running until it is sent, and an event stream ends when the server
-/// stops.
+/// stops. While there is something to send and it is not polled, the client is not reading.
 pub(super) struct ResponseBody {
     inner: Body,
     stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    _busy: RunningRequest,
+    unread: Option<UnreadResponse>,
+    busy: RunningRequest,
 }
 
 impl ResponseBody {
@@ -157,7 +221,8 @@ impl ResponseBody {
         response.map(|inner| Self {
             inner,
             stop,
-            _busy: busy,
+            unread: Some(busy.begin_unread()),
+            busy,
         })
     }
 }
@@ -175,7 +240,9 @@ impl HttpBody for ResponseBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        self.unread = None;
         if let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) {
+            self.unread = frame.is_some().then(|| self.busy.begin_unread());
             return Poll::Ready(frame);
         }
         match &mut self.stop {

@@ -2,7 +2,7 @@
 
 use super::HttpLimits;
 use super::activity::{ConnectionActivity, TrackedStream};
-use super::body::{ResponseBody, TimedBody};
+use super::body::{BodyRest, ResponseBody, TimedBody};
 use super::dispatch::Dispatch;
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -26,8 +26,8 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// How often to look for an unused connection to close while the limit is reached.
 const SLOT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a request body may keep us waiting while other clients find no room. A client that sends at the minimum
-/// transfer rate never does.
+/// How long a client may keep us waiting for a request body, or for reading its response, while other clients find no
+/// room. A client that sends at the minimum transfer rate, or reads anything, never does.
 const STALLED_MIN: Duration = Duration::from_secs(1);
 
 /// How many times a connection is checked within its shortest time limit, which bounds how late it is closed.
@@ -131,7 +131,7 @@ impl HttpConnections {
     }
 
     /// Closes one connection that is not used: first those that never made a request, then the longest idle,
-    /// then the one that has kept us waiting for a request body the longest.
+    /// then the one that has kept us waiting the longest, for a request body or for reading its response.
     fn close_unused(&self) {
         let open = self.open();
         let all = || open.all.values();
@@ -139,7 +139,11 @@ impl HttpConnections {
             .filter_map(|one| Some((one.activity.idle_since()?, one)))
             .min_by_key(|(idle, _)| *idle);
         let stalled = all()
-            .filter_map(|one| Some((one.activity.stalled_since()?, one)))
+            .filter_map(|one| {
+                let activity = &one.activity;
+                let since = activity.stalled_since().or_else(|| activity.unread_since());
+                Some((since?, one))
+            })
             .min_by_key(|(since, _)| *since)
             .filter(|(since, _)| since.elapsed() >= STALLED_MIN);
         let unused = idle.map(|(_, one)| one);
@@ -237,11 +241,16 @@ impl Service<Request<Incoming>> for RequestService {
         let busy = self
             .activity
             .begin_request(request.version() == Version::HTTP_2);
-        let request = request.map(|body| TimedBody::of(body, &self.limits, &self.activity));
+        let rest = (request.version() == Version::HTTP_2).then(BodyRest::default);
+        let request =
+            request.map(|body| TimedBody::of(body, &self.limits, &self.activity, rest.clone()));
         let front = self.front.clone();
         let stop = self.stop.clone();
         Box::pin(async move {
             let response = front.handle(request).await;
+            if let Some(rest) = rest {
+                rest.discard().await;
+            }
             Ok(ResponseBody::of(response, busy, &stop))
         })
     }

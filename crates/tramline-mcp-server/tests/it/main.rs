@@ -13,6 +13,7 @@ mod authority;
 mod control;
 mod debugging;
 mod http;
+mod http2;
 mod library;
 mod logging;
 mod loops;
