@@ -520,7 +520,9 @@ impl Engine {
             PolicyVerdict::Deny(pattern) => {
                 Some(format!("the operator's policy denies `{pattern}`"))
             }
-            PolicyVerdict::Ask(_) | PolicyVerdict::Allow => self.tools().unusable(tool),
+            PolicyVerdict::Ask(_) | PolicyVerdict::Allow => self
+                .never_callable(tool)
+                .or_else(|| self.tools().unusable(tool)),
         }
     }
 

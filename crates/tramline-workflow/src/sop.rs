@@ -324,6 +324,12 @@ impl Sop {
         named.map(Into::into).collect()
     }
 
+    /// Every tool that can be called at some node.
+    pub fn callable_tools(&self) -> Vec<Str> {
+        let nodes = self.nodes.iter().flat_map(|node| &node.tools);
+        self.anywhere.iter().chain(nodes).cloned().collect()
+    }
+
     /// Every tool that the file mentions.
     pub fn named_tools(&self) -> Vec<Str> {
         let nodes = self.nodes.iter().flat_map(|node| {

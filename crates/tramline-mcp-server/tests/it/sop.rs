@@ -24,6 +24,7 @@ mod pinned;
 mod replaced_session;
 mod rules;
 mod servers;
+mod suggestions;
 mod two_procedures;
 
 /// Tools that read these files, and one that can be called.

@@ -15,17 +15,38 @@ pub struct ReservedTools {
     pub servers: Vec<Str>,
     /// The tools, with or without their servers.
     pub tools: Vec<Str>,
+    /// Those of them that can be called at some node.
+    pub callable: Vec<Str>,
 }
 
 impl ReservedTools {
     fn contains(&self, tool: &ToolName) -> bool {
+        self.is_in(&self.tools, tool)
+    }
+
+    fn is_callable(&self, tool: &ToolName) -> bool {
+        self.is_in(&self.callable, tool)
+    }
+
+    fn is_in(&self, names: &[Str], tool: &ToolName) -> bool {
         let by_short_name = self.servers.is_empty() || self.servers.contains(&tool.server);
-        let mut names = self.tools.iter();
+        let mut names = names.iter();
         names.any(|name| *name == tool.to_string() || (by_short_name && *name == tool.tool))
     }
 }
 
 impl Engine {
+    /// Why no plan may use a tool: every pinned procedure rejects calls, and no node of any of them allows this one.
+    pub(in super::super) fn never_callable(&self, tool: &ToolName) -> Option<String> {
+        let pins = self.pins()?;
+        let all_reject = pins.reserved.len() == pins.procedures.len();
+        if !all_reject || self.is_exempt_tool(tool) {
+            return None;
+        }
+        let is_closed = !pins.reserved.iter().any(|it| it.is_callable(tool));
+        is_closed.then(|| "no node of a pinned procedure allows it".to_owned())
+    }
+
     /// Why a session may not call a tool although its own procedure rejects nothing: another pinned
     /// procedure, which does, names the tool.
     pub(in super::super) fn reserved_tool_denial(

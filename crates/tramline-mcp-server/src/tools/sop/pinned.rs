@@ -58,10 +58,12 @@ impl PinnedProcedure {
     /// The tools that it names, with those of the procedures it includes.
     fn reserved_tools(&self) -> ReservedTools {
         let tools = self.sops.iter().flat_map(|sop| sop.named_tools());
+        let callable = self.sops.iter().flat_map(|sop| sop.callable_tools());
         ReservedTools {
             procedure: self.name().clone(),
             servers: self.sops[0].server_names(),
             tools: tools.collect(),
+            callable: callable.collect(),
         }
     }
 
