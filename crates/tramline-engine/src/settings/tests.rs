@@ -22,7 +22,7 @@ fn encoded(secret: &str, way: usize) -> String {
         secret.bytes().map(coded).collect()
     };
     let long = secret.len() >= 8;
-    match way % 9 {
+    match way % 10 {
         1 => json[1..json.len() - 1].to_owned(),
         2 => percent(),
         3 if long => hex(false),
@@ -32,6 +32,10 @@ fn encoded(secret: &str, way: usize) -> String {
         6 if long => STANDARD.encode(format!("b{secret}")),
         7 if long => STANDARD.encode(secret),
         8 if long => URL_SAFE_NO_PAD.encode(secret),
+        // As a host name is shown.
+        9 if super::strength::is_strong(&secret.to_ascii_lowercase()) => {
+            secret.to_ascii_lowercase()
+        }
         _ => secret.to_owned(),
     }
 }
@@ -56,7 +60,7 @@ fn text(secrets: &[String]) -> impl Strategy<Value = String> + use<> {
     let whole = secrets.to_vec();
     let pieces = secrets.to_vec();
     let piece = prop_oneof![
-        (any::<prop::sample::Index>(), 0..9_usize)
+        (any::<prop::sample::Index>(), 0..10_usize)
             .prop_map(move |(which, way)| encoded(&whole[which.index(whole.len())], way)),
         (
             any::<prop::sample::Index>(),
@@ -179,6 +183,18 @@ fn all_strings(value: &Value, found: &mut Vec<String>) {
             }
         }
     }
+}
+
+#[test]
+fn a_secret_in_lower_case_is_hidden_if_it_is_no_word() {
+    let redactor =
+        Redactor::new([("KEY", "ABCDefgh1234XyZw"), ("NAME", "ADMINISTRATION")]).unwrap();
+    let shown =
+        redactor.redact_text("http://abcdefgh1234xyzw/ cannot be reached by the administration");
+    assert_eq!(
+        shown,
+        "http://[redacted:KEY]/ cannot be reached by the administration"
+    );
 }
 
 #[test]
