@@ -6,6 +6,7 @@
 
 use super::error::{DbError, file_fault, plain_fault};
 use super::migrate;
+use super::process_lock::ProcessLocks;
 use super::wal_check::lost_frames;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
@@ -142,10 +143,11 @@ impl Database {
         }
         let (conn, layout) = self.connect_existing(&dir)?;
         self.check_layout(layout)?;
-        let mut warnings: Vec<_> = lost_frames(&conn)
-            .map(|lost| lost.warning())
-            .into_iter()
-            .collect();
+        // While another process uses the log, its end is what that process says. A killed one may have left frames of
+        // a commit that it never announced, and a shorter commit overwrites only the first of them.
+        let is_read_back = !ProcessLocks::new(Some(&dir)).is_other_alive();
+        let lost = is_read_back.then(|| lost_frames(&conn)).flatten();
+        let mut warnings: Vec<_> = lost.map(|lost| lost.warning()).into_iter().collect();
         if self.access != AccessMode::ReadWrite {
             warnings.push(format!(
                 "{self} is read-only: its contents are shown, nothing is written"

@@ -22,6 +22,12 @@ const FRAMES_MAX: u64 = 8_192;
 /// The largest log to copy, in bytes.
 const COPIED_BYTES_MAX: u64 = 256 << 20;
 
+/// The maximum number of copies in a data directory: they are never removed automatically.
+const COPIES_MAX: usize = 4;
+
+/// What the name of a copy has after that of the log.
+const COPY_MARK: &str = ".damaged-";
+
 /// How often the check is repeated: another process may be writing right now.
 const CHECKS_MAX: usize = 3;
 
@@ -119,16 +125,34 @@ impl LostFrames {
             .map(|byte| format!("{byte:02x}"))
             .collect();
         let mut copy = self.log.clone().into_os_string();
-        copy.push(format!(".damaged-{name}"));
+        copy.push(format!("{COPY_MARK}{name}"));
         let copy = PathBuf::from(copy);
         if copy.exists() {
             return Ok(copy);
+        }
+        if self.copies() >= COPIES_MAX {
+            let message = format!("there are {COPIES_MAX} copies of earlier logs, remove them");
+            return Err(io::Error::other(message));
         }
         if fs::metadata(&self.log)?.len() > COPIED_BYTES_MAX {
             return Err(io::Error::other("it is too large"));
         }
         fs::copy(&self.log, &copy)?;
         Ok(copy)
+    }
+}
+
+impl LostFrames {
+    /// The number of copies that were saved before.
+    fn copies(&self) -> usize {
+        let entries = self.log.parent().map(fs::read_dir);
+        let Some(Ok(entries)) = entries else {
+            return 0;
+        };
+        let names = entries.flatten().map(|entry| entry.file_name());
+        names
+            .filter(|name| name.to_string_lossy().contains(COPY_MARK))
+            .count()
     }
 }
 

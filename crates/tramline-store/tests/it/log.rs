@@ -120,6 +120,39 @@ async fn the_warning_counts_what_is_lost_and_keeps_the_log() {
     assert_eq!(Sqlite::open(copy.path()).unwrap().warnings(), [""; 0]);
 }
 
+/// A killed process leaves a commit that it never announced, and a shorter one overwrites its start.
+#[tokio::test]
+async fn while_another_process_uses_the_log_nothing_after_its_end_is_lost() {
+    let dir = with_log().await;
+    let last = frames(dir.path()) - 1;
+    let copy = changed(dir.path(), |bytes| bytes[32 + last * FRAME_BYTES + 99] ^= 1);
+    let other = Sqlite::open(copy.path()).unwrap();
+    assert_eq!(other.warnings().len(), 1);
+    other.claim(&run(0)).await.unwrap();
+    assert_eq!(Sqlite::open(copy.path()).unwrap().warnings(), [""; 0]);
+}
+
+#[tokio::test]
+async fn only_a_few_copies_of_damaged_logs_are_kept() {
+    let dir = with_log().await;
+    let middle = frames(dir.path()) / 2;
+    let copy = changed(dir.path(), |bytes| {
+        bytes[32 + middle * FRAME_BYTES + 99] ^= 1
+    });
+    for name in ["a", "b", "c", "d"] {
+        fs::write(
+            copy.path().join(format!("tramline.db-wal.damaged-{name}")),
+            "",
+        )
+        .unwrap();
+    }
+    let store = Sqlite::open(copy.path()).unwrap();
+    let [says] = store.warnings() else {
+        panic!("{:?}", store.warnings());
+    };
+    assert!(says.contains("could not be copied"), "{says}");
+}
+
 #[tokio::test]
 async fn what_an_older_log_left_behind_is_no_damage() {
     let dir = tempdir().unwrap();
