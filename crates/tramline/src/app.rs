@@ -2,12 +2,12 @@
 
 use crate::api::AppTools;
 use crate::config::{self, Config};
-use crate::protected_paths;
+use crate::protected_paths::{self, ProtectedList};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tramline_builtin::{Builtin, BuiltinAccess, SERVER};
+use tramline_builtin::{Builtin, BuiltinAccess, ProtectedPath, SERVER};
 use tramline_catalog::Catalog;
 use tramline_catalog::library::Library;
 use tramline_catalog::search::Embedder;
@@ -176,7 +176,8 @@ fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, AppError> {
         .map_err(|unreadable| AppError::Config(unreadable.to_string()))
 }
 
-/// Protects the paths that file tools must not touch with these documents and servers.
+/// Protects the paths that file tools must not touch with these documents and servers, also from
+/// other processes on the same data directory, and theirs from us.
 pub(crate) fn protect<'d>(
     builtin: &Builtin,
     config: &Config,
@@ -187,11 +188,20 @@ pub(crate) fn protect<'d>(
     let lookup = variable_lookup(settings);
     let (servers, roots) = (servers.to_vec(), config.roots.clone());
     let fixed = protected_paths::paths(config, documents);
-    builtin.protect(move || {
+    let own = move || -> Vec<ProtectedPath> {
         let started = servers
             .iter()
             .flat_map(|server| protected_paths::server_files(server, &roots, &*lookup));
         fixed.iter().cloned().chain(started).collect()
+    };
+    let Some(data_dir) = config.data_dir.clone() else {
+        return builtin.protect(own);
+    };
+    // A data directory that cannot be written has no other processes that serve agents.
+    let list = ProtectedList::publish(&data_dir, &own()).unwrap_or_default();
+    builtin.protect(move || {
+        let others = protected_paths::others(&data_dir, list.as_ref());
+        own().into_iter().chain(others).collect()
     });
 }
 

@@ -7,6 +7,9 @@ use tramline_formats::yaml_graph::GraphDocument;
 use tramline_mcp_client::config::ServerConfig;
 
 mod command_files;
+mod live_processes;
+
+pub(crate) use live_processes::{ProtectedList, others};
 
 /// A document that is served or run.
 pub(crate) fn document(path: &Path) -> ProtectedPath {

@@ -246,6 +246,29 @@ fn the_token_file_is_not_read() {
     }
 }
 
+#[test]
+fn the_files_of_another_process_on_the_data_directory_are_left_alone() {
+    let project = Project::new();
+    std::fs::write(project.at("other.yaml"), project.document(&[])).unwrap();
+    let mut command = project.place.command(&["serve", "other.yaml"]);
+    command
+        .args(["--token-file", "tokens"])
+        .current_dir(project.folder.path())
+        .env("TRAMLINE_DATA_DIR", project.at("data"));
+    let served = Http::start(command);
+    let words = ["--toolsets", "graphs,library,debug", "--root", "."];
+    let (mut talk, _) = project.serve(&words);
+    let read = tried(&mut talk, "read-file", json!({"path": "tokens"})).to_string();
+    assert!(read.contains("in use by another process"), "{read}");
+    assert!(!read.contains(TOKEN), "{read}");
+    let content = json!({"path": "other.yaml", "content": "x"});
+    let written = tried(&mut talk, "write-file", content.clone()).to_string();
+    assert!(written.contains("in use by another process"), "{written}");
+    drop(served);
+    let written = tried(&mut talk, "write-file", content).to_string();
+    assert!(written.contains("completed"), "{written}");
+}
+
 /// Waits for a line.
 fn shows(shown: &Receiver<String>, text: &str) -> String {
     loop {
