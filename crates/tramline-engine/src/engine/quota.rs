@@ -13,6 +13,9 @@ const USAGE_COUNT_TTL: Duration = Duration::from_secs(1);
 /// Shortest interval between counts while the quota is exceeded.
 const RECOUNT_INTERVAL_MIN: Duration = Duration::from_millis(100);
 
+/// Part of the disk quota, in percent, from which on old runs are pruned early.
+const NEARLY_FULL_PERCENT: u64 = 80;
+
 /// The space that all runs have together. A missing value means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
@@ -25,6 +28,12 @@ pub struct Quota {
 }
 
 impl Quota {
+    /// Whether a store of this size leaves little of the disk quota.
+    fn is_nearly_full(&self, disk_bytes: u64) -> bool {
+        let is_near = |most: u64| disk_bytes >= most / 100 * NEARLY_FULL_PERCENT;
+        self.disk_bytes_max.is_some_and(is_near)
+    }
+
     /// Why the quota does not allow another run.
     fn exceeded(&self, usage: &StoreUsage) -> Option<String> {
         if let Some(most) = self.runs_open_max
@@ -107,9 +116,34 @@ impl Engine {
         }
     }
 
+    /// Whether so much of the disk quota is used that old runs should be pruned now.
+    pub async fn is_disk_nearly_full(&self) -> Result<bool, Fault> {
+        let quota = self.0.options.quota;
+        if quota.disk_bytes_max.is_none() {
+            return Ok(false);
+        }
+        Ok(quota.is_nearly_full(self.0.store.disk_bytes().await?))
+    }
+
     /// How many runs have started here that are not in the store yet.
     fn unwritten_runs(&self) -> u64 {
         let new = |live: &&Arc<ActiveRun>| !live.is_stored.load(Ordering::Acquire);
         self.0.active_runs().values().filter(new).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_nearly_full_before_its_quota_is_reached() {
+        let quota = |most| Quota {
+            disk_bytes_max: most,
+            ..Quota::default()
+        };
+        assert!(!quota(Some(1_000)).is_nearly_full(799));
+        assert!(quota(Some(1_000)).is_nearly_full(800));
+        assert!(!quota(None).is_nearly_full(u64::MAX));
     }
 }

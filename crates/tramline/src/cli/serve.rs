@@ -33,7 +33,8 @@ mod studio_address;
 /// late.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
-/// How often old runs are pruned: retention is counted in days.
+/// How often old runs are pruned: retention is counted in days. While the disk quota is nearly used
+/// up, they are pruned with every sweep.
 const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// How many recent calls the studio can show as sent over the wire.
@@ -223,7 +224,19 @@ pub(super) async fn serve_documents(
             access,
         }
     });
-    serve(&house.engine, server, front, opened, stop).await?;
+    // Calls are released while the last responses are sent: one after the other, both together could
+    // take longer than a shutdown may.
+    let serving = async {
+        let served = serve(&house.engine, server, front, opened, stop.clone()).await;
+        stop.cancel();
+        served
+    };
+    let releasing = async {
+        stop.cancelled().await;
+        house.engine.close().await;
+    };
+    let (served, ()) = tokio::join!(serving, releasing);
+    served?;
     house.close().await;
     Ok(Exit::Done)
 }
@@ -269,7 +282,8 @@ async fn sweep(engine: Engine, keep: Retention) {
     let mut pruned: Option<Instant> = None;
     loop {
         let due = pruned.is_none_or(|at| at.elapsed() >= PRUNE_EVERY);
-        if due && !keep.keeps_everything() {
+        if !keep.keeps_everything() && (due || engine.is_disk_nearly_full().await.unwrap_or(false))
+        {
             pruned = Some(Instant::now());
             if let Err(fault) = engine.prune(keep, false).await {
                 output::status_line(&format!("cannot delete old runs: {fault}"));

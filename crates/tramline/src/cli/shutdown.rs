@@ -8,16 +8,17 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tramline_process::{EndRequest, kill_all, on_end_requests};
 
-/// The longest time between a request to end and the end of the process. Service managers commonly
-/// wait ten seconds before they kill; this is well below.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_500);
+/// The longest time between a request to end and the end of the process, which is promised within
+/// five seconds: on a busy machine the kernel needs a part of the last one to wake this process and
+/// to take its memory back.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_000);
 
 /// How a command handles a request to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShutdownMode {
     /// It ends immediately.
     AtOnce,
-    /// It shuts down first, within [`END_MAX`]. A second request ends it immediately.
+    /// It shuts down first, within [`SHUTDOWN_TIMEOUT`]. A second request ends it immediately.
     Orderly,
     /// Like `Orderly`, but Ctrl-C is a command at the prompt.
     Prompt,

@@ -18,8 +18,10 @@ const CALL_MS: u64 = 1_500;
 /// The text of a normal call, which must be returned.
 pub(super) const NORMAL: &str = "a plain value, and the path of a token";
 
-/// The operator's configuration.
-const CONFIG: &str = "policy:\n  ask: [\"bank:*\"]\n";
+/// The operator's configuration. Retention has to make room before the quota rejects normal calls,
+/// and both together have to keep the data directory within the limit of the soak.
+const CONFIG: &str = "policy:\n  ask: [\"bank:*\"]\n\
+    quota:\n  disk_bytes: 1073741824\nretention:\n  bytes: 402653184\n";
 
 /// A procedure that allows only `u:echo`.
 const PROCEDURE: &str = "---\nagent: guarded\nversion: \"1.0\"\ntools: [\"u:echo\"]\n---\n\n\
