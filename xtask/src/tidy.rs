@@ -17,6 +17,7 @@ mod files;
 mod glossary;
 mod names;
 mod printing;
+mod regression_tests;
 mod truncation;
 
 /// The results of the checks.
@@ -65,6 +66,7 @@ fn check(root: &Path) -> Result<TidyReport> {
     event_matches::check(root, &mut found)?;
     examples::check(root, &mut found)?;
     printing::check(root, &mut found)?;
+    regression_tests::check(root, &mut found)?;
     truncation::check(root, &mut found)?;
     documentation_examples::check(root, &mut found)?;
     for wrong in supply::stale(root)? {
