@@ -42,7 +42,7 @@ export function overlay(nodes: Nodes, facts: OverlayFacts): Nodes {
     else if (facts.starting?.has(id) && (status === "idle" || status === "running")) shown[id] = { status: "starting", visits };
     // A step that was open when the run ended or its process died did not just not happen.
     else if (cut && status === "skipped" && (visits > 0 || facts.open?.has(id))) shown[id] = { status: "stopped", visits };
-    else if (facts.interrupted && (status === "running" || status === "retrying")) shown[id] = { status: "stopped", visits };
+    else if (facts.interrupted && (status === "running" || status === "retrying" || status === "waiting")) shown[id] = { status: "stopped", visits };
     else shown[id] = state;
   }
   return shown;

@@ -21,6 +21,9 @@ type Props = {
 
 const INKS = { panel: "--panel", ink: "--ink", quiet: "--quiet", soft: "--soft", focus: "--focus", idle: "--off", running: "--busy", succeeded: "--ok", failed: "--bad", retrying: "--hold", waiting: "--k-wait", asking: "--hold", skipped: "--off" };
 
+/** The steps that count as the latest ones. */
+const LATEST = 8;
+
 function inks(): Ink {
   const style = getComputedStyle(document.documentElement);
   return Object.fromEntries(Object.entries(INKS).map(([name, variable]) => [name, style.getPropertyValue(variable).trim()]));
@@ -39,8 +42,9 @@ export function Timeline({ steps, chosen, onChoose, idle, now_ms, at_ms }: Props
     const all = steps.rows.map((row) => ({ start: startOf(row), long: durationOf(row, now_ms), waits: (waits[row[1]] ?? false) || stepOf(row) === ASK_STEP }));
     return timelineScene(steps, axisOf(all, cut), byOrder, now_ms);
   }, [steps, idle, byOrder, cut, now_ms]);
-  // While a run is going its latest rows are in view.
-  const bottom = now_ms > 0 ? Math.max(0, steps.nodes.length * ROW_HEIGHT + 30 - size.height) : 0;
+  // While a run is going, the rows of its latest steps are in view.
+  const lowest = Math.max(-1, ...steps.rows.slice(-LATEST).map((row) => row[1]));
+  const bottom = now_ms > 0 ? Math.max(0, (lowest + 1) * ROW_HEIGHT + 30 - size.height) : 0;
   const whole: View = useMemo(() => ({ from: 0, to: drawn.axis.length, top: bottom }), [drawn, bottom]);
   const view = zoom ?? whole;
 

@@ -232,3 +232,26 @@ test("messages about a field are gone once it is corrected", async () => {
   expect(await page.getByLabel(/^name/).getAttribute("aria-invalid")).toBeNull();
   await page.context().close();
 });
+
+test("on a phone a decision comes first, and nothing is wider than the screen", async () => {
+  const run = await tram.start("order", { input: { amount: 60, name: "Bob" } });
+  await tram.until(run, "paused");
+  const { page, errors } = await open(browser, `${tram.url}/runs/${run}`, false, { width: 390, height: 844 });
+  await page.waitForSelector(".node");
+  const question = (await page.getByRole("region", { name: "Question" }).boundingBox())!;
+  const graph = (await page.locator(".graph").boundingBox())!;
+  expect(question.y).toBeLessThan(graph.y);
+  const wider = () => page.locator("main").evaluate((main) => main.scrollWidth - main.clientWidth);
+  expect(await wider()).toBeLessThanOrEqual(0);
+  expect(await barriers(page)).toEqual([]);
+  for (const path of ["", "/tools", "/runs", "/inbox", "/documents/order.yaml", "/playground", `/playground?run=${run}`, "/compare"]) {
+    await page.goto(tram.url + path);
+    await page.locator("h1").first().waitFor({ state: "attached" });
+    await page.waitForLoadState("networkidle");
+    expect(await wider(), path).toBeLessThanOrEqual(0);
+    expect(await barriers(page), path).toEqual([]);
+  }
+  expect(errors).toEqual([]);
+  await tram.ask("POST", `/api/runs/${run}/abort`, {});
+  await page.context().close();
+});
