@@ -63,8 +63,9 @@ impl Http2 {
     /// The next frame: kind, flags, payload; `None` once the connection is closed.
     async fn frame(&mut self) -> Option<(u8, u8, Vec<u8>)> {
         let mut head = [0; 9];
+        // A connection that is neither used nor closed fails the test.
         let read = timeout(SOON, self.stream.read_exact(&mut head)).await;
-        read.expect("the connection was not closed").ok()?;
+        read.unwrap().ok()?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
         let mut payload = vec![0; length as usize];
         self.stream.read_exact(&mut payload).await.ok()?;
