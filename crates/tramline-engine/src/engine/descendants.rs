@@ -125,7 +125,8 @@ impl Engine {
             let born = self.0.store.count_created(born_ms).await.map_err(|fault| {
                 Failure::new(FailureKind::Unavailable, Fault::from(fault).to_string())
             })?;
-            self.0.descendants.set_count(born_ms, born);
+            // The root run counts too, although its first event may not be in the store yet.
+            self.0.descendants.set_count(born_ms, born.max(1));
             taken = self.0.descendants.take(born_ms, most);
         }
         match taken {
