@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tramline_expr::Str;
 use tramline_views::trace::Trace;
-use tramline_workflow::graph::{Graph, Patch};
+use tramline_workflow::graph::Patch;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo, ToolName};
 use tramline_workflow::journal::{
     Answer, EXPIRY, Entry, Event, Outcome, ParentStep, RunEvent, RunStarted,
@@ -45,6 +45,7 @@ mod expiry;
 mod export;
 mod fork;
 mod inline_poll;
+mod listeners;
 mod load;
 mod options;
 mod pause_details;
@@ -494,20 +495,6 @@ impl Engine {
         DocumentTable::new(Arc::clone(&self.0.store), kind)
     }
 
-    /// Calls this listener from now on when runs start and end.
-    pub fn listen(&self, listener: Arc<dyn RunListener>) {
-        let all = self.0.listeners.write();
-        Arc::make_mut(&mut all.unwrap_or_else(PoisonError::into_inner)).push(listener);
-    }
-
-    fn notify_start(&self, graph: &Arc<Graph>, run: &RunId, at_ms: i64) {
-        for listener in self.0.listeners().iter() {
-            if let Some(work) = listener.on_start(graph, run, at_ms, &self.0.stop) {
-                self.0.tasks.spawn(work);
-            }
-        }
-    }
-
     /// The operator's tool policy, for front ends that call tools outside of runs.
     pub fn policy(&self) -> &ToolPolicy {
         &self.0.options.policy
@@ -560,26 +547,6 @@ impl EngineInner {
         self.active_runs
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn listeners(&self) -> Arc<Vec<Arc<dyn RunListener>>> {
-        let all = self.listeners.read();
-        Arc::clone(&all.unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Tells the listeners that need it that a run has ended.
-    async fn notify_end(&self, run: &Run) {
-        let listeners = self.listeners();
-        let needs = |listener: &&Arc<dyn RunListener>| listener.needs_end(run);
-        if !listeners.iter().any(|listener| needs(&listener)) {
-            return;
-        }
-        let Ok(loaded) = self.load(&run.id).await else {
-            return;
-        };
-        for listener in listeners.iter().filter(needs) {
-            listener.on_end(&loaded).await;
-        }
     }
 
     /// Whether workflows run as child runs and not as ordinary tool calls.
