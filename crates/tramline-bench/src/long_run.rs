@@ -77,10 +77,10 @@ pub(crate) fn child() -> Result<()> {
         let steps = (2 * TURNS + 3) as u32;
         // The journal's own timestamps: millisecond precision over many milliseconds.
         let at = |wanted: u32| {
-            let found = entries.iter().find(|entry| match &entry.event {
-                Event::Run(RunEvent::StepFinished { step, .. }) => *step == wanted,
-                _ => false,
-            });
+            let is_wanted = |event: &Event| {
+                matches!(event, Event::Run(RunEvent::StepFinished { step, .. }) if *step == wanted)
+            };
+            let found = entries.iter().find(|entry| is_wanted(&entry.event));
             found.map(|entry| entry.at_ms).context("a step")
         };
         let per_step = |from: u32| -> Result<f64> {

@@ -197,7 +197,21 @@ impl RecordedAnswers {
                         answers.0.entry(key.clone()).or_default().push_back(said);
                     }
                 }
-                _ => {}
+                Event::Run(
+                    RunEvent::Started(_)
+                    | RunEvent::Resumed { .. }
+                    | RunEvent::StepStarted { .. }
+                    | RunEvent::FannedOut { .. }
+                    | RunEvent::FannedIn { .. }
+                    | RunEvent::Waiting { .. }
+                    | RunEvent::AttemptFailed { .. }
+                    | RunEvent::StepFinished { .. }
+                    | RunEvent::StepFailed { .. }
+                    | RunEvent::BreakpointsSet { .. }
+                    | RunEvent::GraphExtended { .. }
+                    | RunEvent::Finished { .. },
+                )
+                | Event::Sop(_) => {}
             }
         }
         answers
@@ -294,7 +308,19 @@ impl RecordedTools {
                     Some(step) => (step, Ok(output.clone())),
                     None => continue,
                 },
-                _ => continue,
+                Event::Run(
+                    RunEvent::Started(_)
+                    | RunEvent::Resumed { .. }
+                    | RunEvent::FannedOut { .. }
+                    | RunEvent::FannedIn { .. }
+                    | RunEvent::Waiting { .. }
+                    | RunEvent::Paused { .. }
+                    | RunEvent::Answered { .. }
+                    | RunEvent::BreakpointsSet { .. }
+                    | RunEvent::GraphExtended { .. }
+                    | RunEvent::Finished { .. },
+                )
+                | Event::Sop(_) => continue,
             };
             if let Some(call) = open.get(step) {
                 calls.entry(call.clone()).or_default().push_back(answer);

@@ -86,7 +86,7 @@ impl EventSummarizer {
                 | RunEvent::StepFinished { .. }
                 | RunEvent::StepFailed { .. },
             ) => self.summarize_step_event(&entry.event),
-            Event::Sop(_) => self.summarize_sop_event(&entry.event),
+            Event::Sop(event) => self.summarize_sop_event(event),
             Event::Run(
                 RunEvent::Started(_)
                 | RunEvent::Resumed { .. }
@@ -160,7 +160,16 @@ impl EventSummarizer {
                 message: Some(failure.message.clone()),
                 ..line("step_failed", step, self.name(*node), "failed")
             },
-            _ => EventSummary::default(),
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Answered { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::GraphExtended { .. }
+                | RunEvent::Finished { .. },
+            )
+            | Event::Sop(_) => EventSummary::default(),
         }
     }
 
@@ -214,46 +223,54 @@ impl EventSummarizer {
                 status: Some(outcome.status()),
                 ..line("finished", None)
             },
-            _ => EventSummary::default(),
+            Event::Run(
+                RunEvent::StepStarted { .. }
+                | RunEvent::FannedOut { .. }
+                | RunEvent::FannedIn { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::AttemptFailed { .. }
+                | RunEvent::StepFinished { .. }
+                | RunEvent::StepFailed { .. },
+            )
+            | Event::Sop(_) => EventSummary::default(),
         }
     }
 
     /// Summarizes an event of an SOP session.
-    fn summarize_sop_event(&mut self, event: &Event) -> EventSummary {
+    fn summarize_sop_event(&mut self, event: &SopEvent) -> EventSummary {
         let line = |event| EventSummary {
             event,
             ..EventSummary::default()
         };
         match event {
-            Event::Sop(SopEvent::SopStarted(begun)) => {
+            SopEvent::SopStarted(begun) => {
                 self.sops.clone_from(&begun.sops);
                 EventSummary {
                     by: Some(begun.by.clone()),
                     ..line("guided")
                 }
             }
-            Event::Sop(SopEvent::Moved(moved)) => EventSummary {
+            SopEvent::Moved(moved) => EventSummary {
                 node: self.node_at(moved.to),
                 message: moved.reason.as_deref().map(str::to_owned),
                 ..line("moved")
             },
-            Event::Sop(SopEvent::Noted(_)) => line("noted"),
-            Event::Sop(SopEvent::ToolCalled(called)) => EventSummary {
+            SopEvent::Noted(_) => line("noted"),
+            SopEvent::ToolCalled(called) => EventSummary {
                 message: Some(called.tool.to_string()),
                 ..line("tool_called")
             },
-            Event::Sop(SopEvent::ToolAnswered(answered)) => EventSummary {
+            SopEvent::ToolAnswered(answered) => EventSummary {
                 status: Some(match answered.failure {
                     Some(_) => "failed",
                     None => "succeeded",
                 }),
                 ..line("tool_answered")
             },
-            Event::Sop(SopEvent::Refused(refused)) => EventSummary {
+            SopEvent::Refused(refused) => EventSummary {
                 message: Some(refused.why.to_string()),
                 ..line("refused")
             },
-            _ => EventSummary::default(),
         }
     }
 }

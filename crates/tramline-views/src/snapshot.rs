@@ -143,7 +143,21 @@ impl SnapshotFold {
             Event::Run(RunEvent::StepFailed { node, .. }) if line.item.is_none() => {
                 self.ended.insert((*node, ERROR_LABEL.into()));
             }
-            _ => {}
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::StepStarted { .. }
+                | RunEvent::FannedOut { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::AttemptFailed { .. }
+                | RunEvent::StepFinished { .. }
+                | RunEvent::StepFailed { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::GraphExtended { .. }
+                | RunEvent::Finished { .. },
+            )
+            | Event::Sop(_) => {}
         }
         if let (Some(step), Some(node)) = (line.step, &line.node) {
             self.open.insert(step, node.clone());

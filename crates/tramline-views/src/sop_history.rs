@@ -107,19 +107,22 @@ impl SopHistory {
         let mut open: HashMap<u32, usize> = HashMap::new();
         for entry in entries {
             let line = teller.summarize(entry);
-            match &entry.event {
-                Event::Sop(SopEvent::SopStarted(begun)) => {
+            let Event::Sop(event) = &entry.event else {
+                continue;
+            };
+            match event {
+                SopEvent::SopStarted(begun) => {
                     names = begun.sops.iter().map(|sop| sop.name.clone()).collect();
                 }
-                Event::Sop(SopEvent::Moved(moved)) => {
+                SopEvent::Moved(moved) => {
                     let node = line.node.unwrap_or_default();
                     walked.here = Some(node.clone());
                     let inner = names.get(moved.to.sop as usize);
                     let inner = inner.filter(|_| moved.to.sop > 0).cloned();
                     walked.path.push(move_entry(entry, moved, node, inner));
                 }
-                Event::Sop(SopEvent::Noted(note)) => walked.add_note(note),
-                Event::Sop(SopEvent::ToolCalled(called)) => {
+                SopEvent::Noted(note) => walked.add_note(note),
+                SopEvent::ToolCalled(called) => {
                     open.insert(called.call, walked.calls.len());
                     walked.calls.push(CallEntry {
                         seq: entry.seq,
@@ -130,13 +133,13 @@ impl SopHistory {
                         rules: called.rules.iter().map(CheckedRule::to_value).collect(),
                     });
                 }
-                Event::Sop(SopEvent::ToolAnswered(answered)) => {
+                SopEvent::ToolAnswered(answered) => {
                     let at = open.remove(&answered.call);
                     if let Some(call) = at.and_then(|at| walked.calls.get_mut(at)) {
                         call.ok = Some(answered.failure.is_none());
                     }
                 }
-                Event::Sop(SopEvent::Refused(refused)) => walked.refused.push(RefusalEntry {
+                SopEvent::Refused(refused) => walked.refused.push(RefusalEntry {
                     seq: entry.seq,
                     at_ms: entry.at_ms,
                     what: refused.what,
@@ -145,7 +148,6 @@ impl SopHistory {
                     message: refused.why.clone(),
                     rules: refused.rules.iter().map(CheckedRule::to_value).collect(),
                 }),
-                _ => {}
             }
         }
         keep_latest(&mut walked.path);

@@ -287,7 +287,23 @@ pub fn step_seqs(entries: &[Entry], step: StepNo) -> (Option<Seq>, Option<Seq>) 
             {
                 last = Some(entry.seq);
             }
-            _ => {}
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::StepStarted { .. }
+                | RunEvent::FannedOut { .. }
+                | RunEvent::FannedIn { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::AttemptFailed { .. }
+                | RunEvent::StepFinished { .. }
+                | RunEvent::StepFailed { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Answered { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::GraphExtended { .. }
+                | RunEvent::Finished { .. },
+            )
+            | Event::Sop(_) => {}
         }
     }
     (first, last)

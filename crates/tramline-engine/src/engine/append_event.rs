@@ -161,11 +161,13 @@ impl Engine {
         answers: Vec<Event>,
     ) -> Result<(), Fault> {
         for answer in answers {
-            let event = |run: &Run| match &answer {
-                Event::Run(RunEvent::Answered { pause, .. }) if !run.pauses.contains_key(pause) => {
-                    Err(stale_checkpoint(run, *pause))
+            let event = |run: &Run| {
+                if let Event::Run(RunEvent::Answered { pause, .. }) = &answer
+                    && !run.pauses.contains_key(pause)
+                {
+                    return Err(stale_checkpoint(run, *pause));
                 }
-                _ => Ok(answer.clone()),
+                Ok(answer.clone())
             };
             let way = AppendAttempt {
                 began: Instant::now(),

@@ -225,19 +225,17 @@ fn replace_input(graph: &Graph, past: &mut [Entry], input: Value) -> Result<(), 
 /// Replaces the output of the last event's step.
 fn replace_output(graph: &Graph, past: &mut [Entry], output: Value) -> Result<(), Fault> {
     let last = past.last_mut().map(|entry| &mut entry.event);
-    let (step, node) = match &last {
-        Some(
-            Event::Run(RunEvent::StepFinished { step, node, .. })
-            | Event::Run(RunEvent::StepFailed { step, node, .. })
-            | Event::Run(RunEvent::FannedIn { step, node }),
-        ) => (*step, *node),
-        _ => {
-            return Err(Fault::Rejected(
-                "only the output of a step can be replaced: fork after a step that has ended"
-                    .into(),
-            ));
-        }
+    let Some(Event::Run(
+        RunEvent::StepFinished { step, node, .. }
+        | RunEvent::StepFailed { step, node, .. }
+        | RunEvent::FannedIn { step, node },
+    )) = &last
+    else {
+        return Err(Fault::Rejected(
+            "only the output of a step can be replaced: fork after a step that has ended".into(),
+        ));
     };
+    let (step, node) = (*step, *node);
     let label = match (&graph.node(node).action, &output) {
         (Action::Choose { rules, otherwise }, Value::String(to)) => {
             let known = rules.iter().map(|rule| &rule.label).chain(otherwise);

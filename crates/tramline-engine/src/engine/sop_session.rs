@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tramline_expr::{Str, Value};
 use tramline_sop::{SopDecision, SopSession};
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{self, CarriedCall, Entry, Event, RunEvent, SopEvent, SopStarted};
+use tramline_workflow::journal::{self, CarriedCall, Entry, Event, SopEvent, SopStarted};
 use tramline_workflow::sop::Sop;
 
 mod approval_run;
@@ -298,12 +298,12 @@ fn is_agent_event(event: &Event) -> bool {
 /// The run index entry of a session after these events.
 fn index_row_after(walk: &SopSession, events: &[Event], updated_ms: i64) -> RunIndexRow {
     let head = head(walk, updated_ms);
-    match events.last() {
-        Some(Event::Run(RunEvent::Finished { outcome })) => RunIndexRow {
+    match events.last().and_then(Event::outcome) {
+        Some(outcome) => RunIndexRow {
             status: outcome_status(outcome),
             ..head
         },
-        _ => head,
+        None => head,
     }
 }
 

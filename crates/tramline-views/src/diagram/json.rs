@@ -155,9 +155,11 @@ impl DiagramJson {
 
     /// Marks the nodes that the patches of a journal added.
     pub fn mark_patches(&mut self, entries: &[Entry]) {
-        let patches = entries.iter().filter_map(|entry| match &entry.event {
-            Event::Run(RunEvent::GraphExtended { patch, .. }) => Some(patch),
-            _ => None,
+        let patches = entries.iter().filter_map(|entry| {
+            let Event::Run(RunEvent::GraphExtended { patch, .. }) = &entry.event else {
+                return None;
+            };
+            Some(patch)
         });
         for (number, patch) in patches.enumerate() {
             let added: HashSet<&str> = patch.nodes.iter().map(|node| node.id.as_str()).collect();

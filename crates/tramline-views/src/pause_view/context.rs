@@ -62,7 +62,21 @@ pub(super) fn calls_value(run: &Run, entries: &[Entry]) -> Value {
             Event::Run(RunEvent::StepFailed { step, .. }) => {
                 set_status(&mut calls, &places, *step, "failed")
             }
-            _ => {}
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::StepStarted { .. }
+                | RunEvent::FannedOut { .. }
+                | RunEvent::FannedIn { .. }
+                | RunEvent::Waiting { .. }
+                | RunEvent::AttemptFailed { .. }
+                | RunEvent::Paused { .. }
+                | RunEvent::Answered { .. }
+                | RunEvent::BreakpointsSet { .. }
+                | RunEvent::GraphExtended { .. }
+                | RunEvent::Finished { .. },
+            )
+            | Event::Sop(_) => {}
         }
     }
     let before = calls.len().saturating_sub(CALLS_SHOWN_MAX);

@@ -328,13 +328,16 @@ pub struct ArgumentEdit {
 
 /// The arguments that a person replaced in a question's run, and who did.
 fn edit_of(loaded: &LoadedRun) -> Option<(Value, Str)> {
-    loaded.entries.iter().find_map(|entry| match &entry.event {
-        Event::Run(RunEvent::Answered {
+    loaded.entries.iter().find_map(|entry| {
+        let Event::Run(RunEvent::Answered {
             answer: Answer::ProceedWith { arguments },
             by,
             ..
-        }) => Some((arguments.clone(), by.clone())),
-        _ => None,
+        }) = &entry.event
+        else {
+            return None;
+        };
+        Some((arguments.clone(), by.clone()))
     })
 }
 
@@ -370,13 +373,13 @@ pub(super) fn leaves_node(turn: &SopDecision) -> bool {
 
 /// The result of a question's run, if it has ended.
 pub(super) fn call_result(loaded: &LoadedRun, call: u32) -> Option<ToolAnswered> {
-    let decided = loaded.entries.iter().rev();
-    let by = decided
-        .filter_map(|entry| match &entry.event {
-            Event::Run(RunEvent::Answered { by, .. }) => Some(by.clone()),
-            _ => None,
-        })
-        .next();
+    let mut decided = loaded.entries.iter().rev();
+    let by = decided.find_map(|entry| {
+        let Event::Run(RunEvent::Answered { by, .. }) = &entry.event else {
+            return None;
+        };
+        Some(by.clone())
+    });
     let edited_arguments = edit_of(loaded).map(|(arguments, _)| arguments);
     let who = by.as_deref().unwrap_or("somebody");
     let says = |why: &Option<String>| match why {

@@ -175,9 +175,11 @@ fn passed_nodes(walk: &SopSession, turn: &SopDecision) -> Vec<Value> {
     let moves: Vec<SopPosition> = turn
         .events
         .iter()
-        .filter_map(|event| match event {
-            Event::Sop(SopEvent::Moved(moved)) => Some(moved.to),
-            _ => None,
+        .filter_map(|event| {
+            let Event::Sop(SopEvent::Moved(moved)) = event else {
+                return None;
+            };
+            Some(moved.to)
         })
         .collect();
     let all = moves.split_last().map_or(&[][..], |(_, before)| before);

@@ -90,12 +90,13 @@ impl DebugSession {
                         continue;
                     };
                     self.show(&entry);
-                    match &entry.event {
-                        Event::Run(RunEvent::Paused { .. }) => settled = Some(soon()),
-                        Event::Run(RunEvent::Finished { outcome }) if self.drive.is_none() => {
-                            return Ok(StopReason::Ended(DriveOutcome::Finished(outcome.clone())));
-                        }
-                        _ => {}
+                    if let Event::Run(RunEvent::Paused { .. }) = &entry.event {
+                        settled = Some(soon());
+                    }
+                    if let Some(outcome) = entry.event.outcome()
+                        && self.drive.is_none()
+                    {
+                        return Ok(StopReason::Ended(DriveOutcome::Finished(outcome.clone())));
                     }
                 }
                 () = wait_for_deadline(settled) => return Ok(StopReason::Halted),
