@@ -68,10 +68,12 @@ impl<S: Store> Store for CountingStore<S> {
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<JournalChunk>, StoreFault> {
-        if after == 0 {
+        let chunks = self.store.read(run, after).await?;
+        // A journal that is not there yet is not read.
+        if after == 0 && !chunks.is_empty() {
             self.reads.fetch_add(1, Ordering::Relaxed);
         }
-        self.store.read(run, after).await
+        Ok(chunks)
     }
 
     async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault> {
