@@ -188,9 +188,9 @@ fn all_strings(value: &Value, found: &mut Vec<String>) {
 #[test]
 fn a_secret_in_lower_case_is_hidden_if_it_is_no_word() {
     let redactor =
-        Redactor::new([("KEY", "ABCDefgh1234XyZw"), ("NAME", "ADMINISTRATION")]).unwrap();
+        Redactor::new([("KEY", "Q7hZ2mK9xR4tB8wL"), ("NAME", "ADMINISTRATION")]).unwrap();
     let shown =
-        redactor.redact_text("http://abcdefgh1234xyzw/ cannot be reached by the administration");
+        redactor.redact_text("http://q7hz2mk9xr4tb8wl/ cannot be reached by the administration");
     assert_eq!(
         shown,
         "http://[redacted:KEY]/ cannot be reached by the administration"
