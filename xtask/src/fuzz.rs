@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz [TARGET] [--minutes N]`: coverage-guided fuzzing with the stable compiler.
+//! `cargo xtask fuzz [TARGET…] [--minutes N] [--jobs N]`: coverage-guided fuzzing with the stable compiler.
 //!
 //! The fuzzer needs unstable compiler flags; `RUSTC_BOOTSTRAP` enables them for this build alone.
 //! No sanitizer is used: our code has no `unsafe` except for one call that sets options of the allocator. The fuzzer looks for panics, hangs,
@@ -6,8 +6,11 @@
 
 use crate::{paths, setup, shell};
 use anyhow::{Context, Result, bail};
-use std::fs;
+use std::fs::{self, File};
+use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// Minutes per target by default.
 const MINUTES: u64 = 5;
@@ -39,38 +42,80 @@ pub(crate) const TARGETS: [(&str, bool); 17] = [
     ("yaml_graph", false),
 ];
 
-/// Fuzzes one target, or all of them one after the other.
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (mut chosen, mut minutes) = (None, MINUTES);
+/// The parsed options.
+#[derive(Debug, PartialEq, Eq)]
+struct FuzzOptions {
+    /// The targets to fuzz, with whether each needs more crates than the core.
+    targets: Vec<(&'static str, bool)>,
+    minutes: u64,
+    /// How many targets run at the same time.
+    jobs: usize,
+}
+
+fn parse_options(arguments: &[String]) -> Result<FuzzOptions> {
+    let mut options = FuzzOptions {
+        targets: Vec::new(),
+        minutes: MINUTES,
+        jobs: 1,
+    };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
+        let mut number = || -> Result<u64> {
+            let text = arguments
+                .next()
+                .with_context(|| format!("{argument} needs a number"))?;
+            text.parse().with_context(|| format!("{argument} {text}"))
+        };
         match argument.as_str() {
-            "--minutes" => {
-                let text = arguments.next().context("--minutes needs a number")?;
-                minutes = text.parse().with_context(|| format!("--minutes {text}"))?;
-            }
-            name if TARGETS.iter().any(|(known, _)| *known == name) => {
-                chosen = Some(name.to_owned());
-            }
-            name => {
-                let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
-                bail!(
-                    "unknown target `{name}`; the targets are {}",
-                    names.join(", ")
-                );
-            }
+            "--minutes" => options.minutes = number()?,
+            "--jobs" => options.jobs = usize::try_from(number()?)?.max(1),
+            name => match TARGETS.iter().find(|(known, _)| *known == name) {
+                Some(target) => options.targets.push(*target),
+                None => {
+                    let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
+                    bail!(
+                        "unknown target `{name}`; the targets are {}",
+                        names.join(", ")
+                    );
+                }
+            },
         }
     }
+    if options.targets.is_empty() {
+        options.targets = TARGETS.to_vec();
+    }
+    Ok(options)
+}
+
+/// Fuzzes the named targets, or all of them, and prints what each executed.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let options = parse_options(arguments)?;
     let fuzzer = setup::fuzzer()?;
-    let mut failed = Vec::new();
-    for (target, is_whole) in TARGETS {
-        let is_chosen = chosen.as_ref().is_none_or(|chosen| chosen == target);
-        if is_chosen && let Err(error) = fuzz(&fuzzer, target, is_whole, minutes) {
-            eprintln!("{target}: {error:#}");
-            failed.push(target);
-        }
+    // Built one after the other first, so that no target spends its time waiting for a build.
+    for (target, is_whole) in &options.targets {
+        shell::run(cargo_fuzz(&fuzzer, "build", *is_whole).arg(target))?;
     }
-    match failed.as_slice() {
+    let logs = paths::target().join("fuzz");
+    fs::create_dir_all(&logs)?;
+    let queue = Mutex::new(options.targets.iter());
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..options.jobs {
+            scope.spawn(|| {
+                while let Some((target, is_whole)) = lock(&queue).next() {
+                    let log = logs.join(format!("{target}.log"));
+                    match fuzz(&fuzzer, target, *is_whole, options.minutes, &log) {
+                        Ok(executions) => println!("{target}: {executions} executions, no finding"),
+                        Err(error) => {
+                            eprintln!("{target}: {error:#}");
+                            lock(&failed).push(*target);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    match lock(&failed).as_slice() {
         [] => Ok(()),
         failed => bail!(
             "findings in {}; the inputs are in fuzz/artifacts",
@@ -79,14 +124,28 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-fn fuzz(fuzzer: &std::path::Path, target: &str, is_whole: bool, minutes: u64) -> Result<()> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn cargo_fuzz(fuzzer: &Path, verb: &str, is_whole: bool) -> Command {
+    let mut command = Command::new(fuzzer);
+    command
+        .args(["fuzz", verb, "--sanitizer", "none"])
+        .args(is_whole.then_some("--features=whole"))
+        .env("RUSTC_BOOTSTRAP", "1")
+        .current_dir(paths::root());
+    command
+}
+
+/// Runs one target with its output in `log`; returns the number of executions.
+fn fuzz(fuzzer: &Path, target: &str, is_whole: bool, minutes: u64, log: &Path) -> Result<u64> {
     let root = paths::root();
     let corpus = root.join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus)?;
-    let mut command = Command::new(fuzzer);
+    let output = File::create(log).with_context(|| format!("creating {}", log.display()))?;
+    let mut command = cargo_fuzz(fuzzer, "run", is_whole);
     command
-        .args(["fuzz", "run", "--sanitizer", "none"])
-        .args(is_whole.then_some("--features=whole"))
         .arg(target)
         .arg(&corpus)
         .arg(root.join("fuzz/seeds").join(target))
@@ -95,9 +154,19 @@ fn fuzz(fuzzer: &std::path::Path, target: &str, is_whole: bool, minutes: u64) ->
         .arg(format!("-rss_limit_mb={MEMORY_MB}"))
         .arg(format!("-timeout={INPUT_SECONDS}"))
         .arg("-print_final_stats=1")
-        .env("RUSTC_BOOTSTRAP", "1")
-        .current_dir(&root);
-    shell::run(&mut command)
+        .stdout(output.try_clone()?)
+        .stderr(output);
+    shell::run(&mut command).with_context(|| format!("see {}", log.display()))?;
+    executions(&String::from_utf8_lossy(&fs::read(log)?))
+        .with_context(|| format!("no final statistics in {}", log.display()))
+}
+
+/// The number of executions in the fuzzer's final statistics.
+fn executions(log: &str) -> Option<u64> {
+    let line = log
+        .lines()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;
+    line.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -119,5 +188,28 @@ mod tests {
             let seeds = fs::read_dir(fuzz.join("seeds").join(name)).unwrap().count();
             assert!(seeds > 0, "{name} has no seeds");
         }
+    }
+
+    #[test]
+    fn options_are_parsed() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let given = parse_options(&words("plan redactor --minutes 3 --jobs 2")).unwrap();
+        let wanted = FuzzOptions {
+            targets: vec![("plan", false), ("redactor", true)],
+            minutes: 3,
+            jobs: 2,
+        };
+        assert_eq!(given, wanted);
+        assert_eq!(parse_options(&[]).unwrap().targets, TARGETS);
+        for bad in ["--minutes", "--jobs many", "nothing"] {
+            assert!(parse_options(&words(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_executions_is_read() {
+        let log = "#12 DONE\nstat::number_of_executed_units: 4096\nstat::peak_rss_mb: 40\n";
+        assert_eq!(executions(log), Some(4096));
+        assert_eq!(executions("killed"), None);
     }
 }

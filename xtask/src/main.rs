@@ -76,7 +76,7 @@ const COMMANDS: &[XtaskCommand] = &[
     },
     XtaskCommand {
         name: "fuzz",
-        help: "fuzz the parsers of untrusted input: one target or all of them; --minutes N for each",
+        help: "fuzz the parsers of untrusted input: the named targets or all; --minutes N for each, --jobs N at once",
         run: fuzz::run,
     },
     XtaskCommand {
