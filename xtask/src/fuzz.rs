@@ -135,6 +135,7 @@ fn cargo_fuzz(fuzzer: &Path, verb: &str, is_whole: bool) -> Command {
         .args(is_whole.then_some("--features=whole"))
         .env("RUSTC_BOOTSTRAP", "1")
         .current_dir(paths::root());
+    shell::hide_own_package(&mut command);
     command
 }
 

@@ -6,6 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+/// How the names of the variables start with which cargo describes the package that it runs.
+const OWN_PACKAGE: [&str; 5] = [
+    "CARGO_PKG_",
+    "CARGO_MANIFEST_",
+    "CARGO_BIN_",
+    "CARGO_CRATE_",
+    "CARGO_PRIMARY_",
+];
+
 /// Runs a command to completion with inherited output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     announce(command);
@@ -69,7 +78,21 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(arguments).current_dir(crate::paths::root());
+    hide_own_package(&mut command);
     command
+}
+
+/// Hides the variables with which `cargo run` describes our own package. Build scripts that watch
+/// them, such as that of `ring`, would run again, and everything above them would be compiled again.
+pub(crate) fn hide_own_package(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let is_own = name
+            .to_str()
+            .is_some_and(|name| OWN_PACKAGE.iter().any(|start| name.starts_with(start)));
+        if is_own {
+            command.env_remove(name);
+        }
+    }
 }
 
 /// The program of this name: in `first`, otherwise on the PATH.

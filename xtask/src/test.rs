@@ -111,6 +111,7 @@ fn tests(count: &mut TestCounts) -> Result<()> {
             let mut command = Command::new(nextest);
             command.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
             command.current_dir(paths::root());
+            shell::hide_own_package(&mut command);
             command
         }
         None => shell::cargo(&[
