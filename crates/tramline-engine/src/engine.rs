@@ -40,6 +40,7 @@ mod debugger;
 mod descendants;
 mod document_cache;
 mod edited_arguments;
+mod environment;
 mod event_stream;
 mod expiry;
 mod export;
@@ -69,6 +70,7 @@ pub(crate) use child::{ChildCall, ChildOutcome, child_key};
 pub use debugger::JournalPoint;
 pub use descendants::{DESCENDANTS_MAX, RUNS_DRIVEN_MAX};
 pub(crate) use document_cache::encode_with_documents;
+pub use environment::RunEnvironment;
 pub use event_stream::EventStream;
 pub use expiry::ended_fault;
 pub use export::{EXPORT_BYTES_MAX, UnreadableEvent};
@@ -112,6 +114,7 @@ pub(crate) struct EngineInner {
     listeners: RwLock<Arc<Vec<Arc<dyn RunListener>>>>,
     /// The URL of the studio, if it is served.
     studio_url: std::sync::OnceLock<String>,
+    environment: std::sync::OnceLock<Box<dyn environment::RunEnvironment>>,
 }
 
 /// A run that this process drives.
@@ -209,6 +212,7 @@ impl Engine {
             audit: Default::default(),
             listeners: RwLock::default(),
             studio_url: Default::default(),
+            environment: Default::default(),
         }))
     }
 

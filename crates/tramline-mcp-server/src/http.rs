@@ -4,6 +4,7 @@
 mod access;
 mod activity;
 mod body;
+mod body_budget;
 mod connections;
 mod dispatch;
 mod limits;

@@ -133,7 +133,7 @@ async fn resume(
     desk.engine.continue_from_halt(run, by.clone()).await?;
     let stood = response::load(&desk.engine, owner, run).await?.run;
     if !stood.is_paused() {
-        match desk.engine.resume(run).await {
+        match desk.engine.resume_or_hand_over(run).await {
             Ok(_) | Err(Fault::Elsewhere { .. } | Fault::Ended { .. }) => {}
             Err(fault) => return Err(fault.into()),
         }

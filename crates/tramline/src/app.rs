@@ -522,13 +522,33 @@ impl RunOrigin {
         serde_json::to_value(self).unwrap_or_default().into()
     }
 
-    /// Whether a run belongs to this document.
+    /// Whether a run was started in this environment.
     pub fn covers(&self, run: &Run) -> bool {
-        Self::from_value(&run.started.origin).is_some_and(|theirs| {
-            let same = theirs.files() == self.files() && theirs.document == self.document;
-            let servers = theirs.mcp_config == self.mcp_config;
-            same && (servers || !self.document.as_os_str().is_empty())
-        })
+        Self::from_value(&run.started.origin)
+            .is_some_and(|theirs| self.is_same_environment(&theirs))
+    }
+
+    /// Whether runs of both origins call the same servers, under the same configuration and with the same access. Relative
+    /// paths have been resolved, so the working directory does not matter.
+    pub fn is_same_environment(&self, other: &Self) -> bool {
+        let Self {
+            document,
+            documents,
+            config,
+            mcp_config,
+            directory: _,
+            roots,
+            hosts,
+            shell,
+        } = self;
+        (document, documents, config, mcp_config)
+            == (
+                &other.document,
+                &other.documents,
+                &other.config,
+                &other.mcp_config,
+            )
+            && (roots, hosts, shell) == (&other.roots, &other.hosts, &other.shell)
     }
 
     /// Reads what [`Origin::to_value`] wrote.

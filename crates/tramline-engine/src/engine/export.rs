@@ -3,15 +3,18 @@
 //! Imported runs can only be inspected. An open run is ended on import, so that no process drives
 //! it.
 
+mod import_file;
 mod redact_export;
 
 use super::{Engine, RunOwner};
 use crate::clock;
 use crate::fault::Fault;
 use crate::journal_writer;
+use crate::long_work::long_work;
 use crate::ports::{Append, AppendError, ClaimChange, JournalChunk, RunIndexRow, RunStatus};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 use tramline_expr::Value;
 use tramline_sop::SopSession;
 use tramline_workflow::ids::{RunId, Seq};
@@ -20,6 +23,10 @@ use tramline_workflow::sop::Sop;
 
 /// Bytes of an export file; larger files are rejected, because a file is held in memory as a whole.
 pub const EXPORT_BYTES_MAX: usize = 64 << 20;
+/// Values in an export file. Most take far more memory than text: a file of small values would take gigabytes.
+const EXPORT_VALUES_MAX: usize = 2_000_000;
+/// Imports that run at once.
+static IMPORTS: Semaphore = Semaphore::const_new(1);
 /// The version of the file format.
 const EXPORT_VERSION: u32 = 1;
 /// The latest time of an event, the end of the year 9999, in milliseconds since 1970. Later times
@@ -29,20 +36,18 @@ const EVENT_TIME_MS_MAX: i64 = 253_402_300_799_999;
 const IMPORT_ERROR_CHARS_MAX: usize = 300;
 
 /// An exported run.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct ExportFile {
     /// The version; this field also identifies the file format.
     tramline_run: u32,
     run_id: String,
-    #[serde(default)]
     kind: String,
-    #[serde(default)]
     exported_ms: i64,
     /// The journal: time and event.
     journal: Vec<(i64, Event)>,
     /// The events of a damaged journal that could not be read. Later events are included all the
     /// same.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     unreadable: Vec<UnreadableEvent>,
 }
 
@@ -160,16 +165,13 @@ impl Engine {
                 "it has {bytes} bytes; at most {EXPORT_BYTES_MAX} are allowed"
             )));
         }
-        let text = self.redact_file(file.to_owned()).await?;
-        let read: ExportFile =
-            serde_json::from_str(&text).map_err(|error| invalid_file(error.to_string()))?;
-        if read.tramline_run != EXPORT_VERSION {
-            let version = read.tramline_run;
-            return Err(invalid_file(format!(
-                "version {version} is not supported; export it as version {EXPORT_VERSION}"
-            )));
-        }
-        let entries = end_imported(read.journal, owner).map_err(invalid_file)?;
+        // One at a time: the values of a file take many times the memory of its text.
+        let _turn = IMPORTS.acquire().await;
+        self.refresh_settings().await;
+        let mut read = Err(invalid_file("it was not read".to_owned()));
+        long_work(&mut || read = import_file::read(file, self.settings()).map_err(invalid_file));
+        let journal = read?;
+        let entries = end_imported(journal, owner).map_err(invalid_file)?;
         let at_ms = clock::now_ms();
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
         let id = RunId::new(at_ms, chance);

@@ -38,7 +38,11 @@ impl Engine {
         if let (Some(call), Value::Object(map)) = (pause.call(), &mut told) {
             let map = std::sync::Arc::make_mut(map);
             let shown = map.get("call").and_then(Value::as_object).cloned();
-            let shown = self.add_tool_details(call, shown.unwrap_or_default()).await;
+            let mut shown = shown.unwrap_or_default();
+            // The tools here may be others than those that the run will call.
+            if let Ok(false) = self.is_foreign(&run.id, Some(loaded)).await {
+                shown = self.add_tool_details(call, shown).await;
+            }
             map.insert("call", shown.into());
         }
         if let (Pause::Child { run: child, .. }, Value::Object(map)) = (pause, &mut told)

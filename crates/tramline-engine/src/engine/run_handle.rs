@@ -303,6 +303,7 @@ impl Engine {
     /// Claims a run and drives it: after a crash, an answer or a stop.
     pub async fn resume(&self, id: &RunId) -> Result<RunHandle, Fault> {
         self.check_not_expired(id).await?;
+        self.check_environment(id).await?;
         let seat = self.wait_for_drive_slot(id).await?;
         let (run, ledger) = self.0.claim_and_fold(id).await?;
         Box::pin(self.audit_run_change(id, None)).await?;
@@ -343,6 +344,11 @@ impl Engine {
         let said = self.check_edited_answers(id, said).await?;
         let said = self.redact_answers(said).await;
         self.end_abandoned_children(id, &said).await?;
+        if self.is_foreign(id, loaded.as_ref()).await? {
+            self.record_answers(id, said).await?;
+            self.hand_over(id);
+            return Ok(None);
+        }
         match self.wait_for_drive_slot(id).await {
             Ok(seat) => match self.apply_and_audit_answers(id, loaded, &said).await? {
                 Some((run, ledger)) => {
@@ -355,6 +361,18 @@ impl Engine {
             Err(fault) => return Err(fault),
         }
         let has_answered = !said.is_empty();
+        self.record_answers(id, said).await?;
+        match self.resume(id).await {
+            Ok(handle) => Ok(Some(handle)),
+            Err(Fault::Elsewhere { .. }) => Ok(None),
+            // Another driver has already handled the answers. They count, so they were not late.
+            Err(Fault::Ended { .. }) if has_answered => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Writes answers into a journal for the process that drives the run.
+    async fn record_answers(&self, id: &RunId, said: Vec<PauseAnswer>) -> Result<(), Fault> {
         for PauseAnswer {
             pause: seq,
             answer,
@@ -366,13 +384,7 @@ impl Engine {
             self.answer(&Checkpoint { run, seq }, answer, by, why)
                 .await?;
         }
-        match self.resume(id).await {
-            Ok(handle) => Ok(Some(handle)),
-            Err(Fault::Elsewhere { .. }) => Ok(None),
-            // Another driver has already handled the answers. They count, so they were not late.
-            Err(Fault::Ended { .. }) if has_answered => Ok(None),
-            Err(fault) => Err(fault),
-        }
+        Ok(())
     }
 
     /// A paused run with answers. The audit records them whether they are accepted or rejected.

@@ -81,6 +81,9 @@ impl Engine {
 
     /// Drives a run here; `None` if another driver does or the run has ended.
     pub async fn resume_if_free(&self, run: &RunId) -> Result<Option<RunHandle>, Fault> {
+        if self.is_foreign(run, None).await? {
+            return Ok(None);
+        }
         match self.resume(run).await {
             Ok(handle) => Ok(Some(handle)),
             Err(Fault::Elsewhere { .. } | Fault::Ended { .. } | Fault::Expired { .. }) => Ok(None),

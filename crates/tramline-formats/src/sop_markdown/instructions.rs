@@ -5,7 +5,7 @@ use super::outline::{FencedBlock, OutlineSection, SopOutline};
 use super::{NODES_MAX, SopReader};
 use std::collections::HashSet;
 use std::ops::Range;
-use tramline_syntax::FlawCollector;
+use tramline_syntax::{FlawCollector, document};
 use tramline_workflow::flaw::{FlawCode, SourceSpan};
 use tramline_workflow::sop::Sop;
 
@@ -69,8 +69,12 @@ impl SopReader<'_> {
     ) {
         let id = heading_node_id(section);
         let blocks = outline.blocks.iter();
-        let mut blocks = blocks.filter(|it| section.text.contains(&it.whole.start));
-        let yaml = blocks.find(|it| matches!(it.language.as_str(), "yaml" | "yml"));
+        let blocks = blocks.filter(|it| section.text.contains(&it.whole.start));
+        let mut blocks = blocks.filter(|it| matches!(it.language.as_str(), "yaml" | "yml"));
+        let yaml = blocks.next();
+        for further in blocks {
+            self.report_further_settings(&id, further);
+        }
         let mut said = yaml.map_or_else(NodeSettings::default, |block| self.read_settings(block));
         let prose = match yaml {
             Some(block) => {
@@ -88,6 +92,23 @@ impl SopReader<'_> {
             place: self.lines.source_span(section.heading.clone()),
             settings: said,
         });
+    }
+
+    /// Settings in a second block would silently not apply. Other YAML belongs to the instructions.
+    fn report_further_settings(&mut self, id: &str, block: &FencedBlock) {
+        let Ok(tree) = document::read(&self.text.as_bytes()[block.content.clone()]) else {
+            return;
+        };
+        if let Some(field) = node_settings::setting_in(tree.root()) {
+            self.flaws.add(
+                FlawCode::Duplicate,
+                self.lines.source_span(block.whole.clone()),
+                format!(
+                    "`{id}` has `{field}` in a second block of settings, where it does not apply"
+                ),
+                "move the settings into the node's first YAML block",
+            );
+        }
     }
 
     fn read_settings(&mut self, block: &FencedBlock) -> NodeSettings {

@@ -34,6 +34,29 @@ const KNOWN: [&str; 17] = [
     "description",
 ];
 
+/// Fields that are settings and nothing else: the words of the other ones also appear in examples for agents.
+const SETTINGS_ONLY: [&str; 13] = [
+    "tools",
+    "tool_hints",
+    "must_call",
+    "slots",
+    "guards",
+    "confirm",
+    "args",
+    "once_per",
+    "max_calls",
+    "lookups",
+    "max_visits",
+    "hub",
+    "sop",
+];
+
+/// The first setting in a block of YAML that is not the one with the settings.
+pub(super) fn setting_in(at: Spanned<'_>) -> Option<&'static str> {
+    let has = |name: &&str| at.fields().any(|(key, _)| key == *name);
+    SETTINGS_ONLY.into_iter().find(has)
+}
+
 /// Fields that would silently not apply without a value.
 const NEEDS_VALUE: [&str; 8] = [
     "must_call",

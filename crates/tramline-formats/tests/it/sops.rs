@@ -168,3 +168,24 @@ fn the_examples_have_no_flaws() {
         assert_eq!(read.warnings, [], "{file}");
     }
 }
+
+/// `confirm` in a second block would silently not apply.
+#[test]
+fn settings_in_a_second_block_are_an_error() {
+    let file = |second: &str| {
+        format!(
+            "---\nname: two\n---\n```mermaid\nflowchart TD\nSTART --> PAY --> DONE\n```\n\n\
+             ## PAY\n```yaml\ntools: [pay]\n```\nPay.\n\n```yaml\n{second}\n```\n"
+        )
+    };
+    let flaws = sop_markdown::read(file("confirm: true").as_bytes(), "two").unwrap_err();
+    let flaw = flaws
+        .iter()
+        .find(|flaw| flaw.message.contains("second block"));
+    assert!(
+        flaw.is_some_and(|flaw| flaw.message.contains("`confirm`")),
+        "{flaws:?}"
+    );
+    // An example for the agent is part of its instructions.
+    sop_markdown::read(file("amount: 5").as_bytes(), "two").unwrap();
+}

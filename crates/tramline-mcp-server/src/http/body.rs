@@ -3,6 +3,7 @@
 
 use super::HttpLimits;
 use super::activity::{ConnectionActivity, PendingBody, RunningRequest, UnreadResponse};
+use super::body_budget::BodyShare;
 use super::limits::BODY_RATE_MIN;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -41,6 +42,7 @@ pin_project! {
         most: Duration,
         received: u64,
         pending: Option<PendingBody>,
+        share: Arc<BodyShare>,
         #[pin]
         timer: Option<Sleep>,
     }
@@ -62,6 +64,7 @@ impl TimedBody {
         inner: Incoming,
         limits: &HttpLimits,
         activity: &Arc<ConnectionActivity>,
+        share: Arc<BodyShare>,
         rest: Option<BodyRest>,
     ) -> Body {
         if inner.is_end_stream() {
@@ -74,6 +77,7 @@ impl TimedBody {
             most: limits.body,
             received: 0,
             pending: Some(activity.begin_body()),
+            share,
             timer: None,
         })
     }
@@ -102,6 +106,10 @@ impl HttpBody for TimedBody {
                     let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
                     *this.received += bytes;
                     pending.received(bytes);
+                    if let Err(refused) = this.share.take(bytes) {
+                        *this.rest = None;
+                        return Poll::Ready(Some(Err(refused.into())));
+                    }
                 }
                 // It is complete, or will never be.
                 (Some(Err(_)) | None, _) | (_, None) => *this.pending = None,

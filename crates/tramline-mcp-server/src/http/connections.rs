@@ -3,6 +3,7 @@
 use super::HttpLimits;
 use super::activity::{ConnectionActivity, TrackedStream};
 use super::body::{BodyRest, ResponseBody, TimedBody};
+use super::body_budget::BodyBudget;
 use super::dispatch::Dispatch;
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -43,6 +44,7 @@ pub(super) struct HttpConnections {
     /// The server is stopping; running requests may finish.
     pub(super) stop: CancellationToken,
     room: Arc<Semaphore>,
+    bodies: Arc<BodyBudget>,
     open: Mutex<OpenConnections>,
     tasks: TaskTracker,
     /// The time for running requests is over.
@@ -65,6 +67,7 @@ impl HttpConnections {
     pub(super) fn new(front: Dispatch, limits: HttpLimits, stop: CancellationToken) -> Arc<Self> {
         Arc::new(Self {
             room: Arc::new(Semaphore::new(limits.connections)),
+            bodies: BodyBudget::new(limits.bodies_bytes),
             dispatch: front,
             limits,
             stop,
@@ -160,6 +163,7 @@ impl HttpConnections {
         let answering = RequestService {
             front: self.dispatch.clone(),
             limits: self.limits.clone(),
+            bodies: Arc::clone(&self.bodies),
             activity: Arc::clone(&activity),
             stop: self.stop.clone(),
         };
@@ -226,6 +230,7 @@ impl HttpConnections {
 struct RequestService {
     front: Dispatch,
     limits: HttpLimits,
+    bodies: Arc<BodyBudget>,
     activity: Arc<ConnectionActivity>,
     stop: CancellationToken,
 }
@@ -242,12 +247,18 @@ impl Service<Request<Incoming>> for RequestService {
             .activity
             .begin_request(request.version() == Version::HTTP_2);
         let rest = (request.version() == Version::HTTP_2).then(BodyRest::default);
-        let request =
-            request.map(|body| TimedBody::of(body, &self.limits, &self.activity, rest.clone()));
+        // Held until there is a response: the handler has the bytes of the body.
+        let share = self.bodies.share();
+        let request = request.map(|body| {
+            let share = Arc::clone(&share);
+            TimedBody::of(body, &self.limits, &self.activity, share, rest.clone())
+        });
         let front = self.front.clone();
         let stop = self.stop.clone();
         Box::pin(async move {
-            let response = front.handle(request).await;
+            let handled = front.handle(request).await;
+            let response = share.refusal().unwrap_or(handled);
+            drop(share);
             if let Some(rest) = rest {
                 rest.discard().await;
             }

@@ -35,6 +35,10 @@ const SESSIONS_PER_CALLER_MAX: usize = 64;
 /// abandoned ones.
 const SESSION_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Bytes of all request bodies that are being received or processed: one of the largest, and many usual ones. Parsed, they take
+/// several times as much memory.
+const BODIES_BYTES_MAX: u64 = 96 << 20;
+
 /// Limits on HTTP clients.
 #[derive(Clone, Debug)]
 pub struct HttpLimits {
@@ -56,6 +60,8 @@ pub struct HttpLimits {
     pub sessions_per_caller: usize,
     /// Idle timeout of a session.
     pub session_idle: Duration,
+    /// Bytes of all request bodies that are being received or processed.
+    pub bodies_bytes: u64,
 }
 
 impl Default for HttpLimits {
@@ -70,6 +76,7 @@ impl Default for HttpLimits {
             sessions: SESSIONS_MAX,
             sessions_per_caller: SESSIONS_PER_CALLER_MAX,
             session_idle: SESSION_IDLE_MAX,
+            bodies_bytes: BODIES_BYTES_MAX,
         }
     }
 }

@@ -217,3 +217,29 @@ async fn requests_under_way_keep_their_room() {
     }
     assert_eq!(other.await.unwrap(), "HTTP/1.1 200 OK");
 }
+
+/// Each body is within its own limit; together they would take all memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn all_bodies_together_have_a_limit() {
+    let limits = HttpLimits {
+        bodies_bytes: 1 << 20,
+        ..patient()
+    };
+    let (address, _guard) = listen(limits).await;
+    let half = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: 2000000\r\n\r\n{}",
+        " ".repeat(700_000)
+    );
+    let first = sent(address, &half).await;
+    let mut second = sent(address, &half).await;
+    let mut third = sent(address, &half).await;
+    // The first two may share the room in any order, but not all of them fit.
+    let answer = tokio::select! {
+        answer = first_line(&mut second) => answer,
+        answer = first_line(&mut third) => answer,
+    };
+    assert_eq!(answer, "HTTP/1.1 503 Se");
+    assert_eq!(alive(address).await, "HTTP/1.1 200 OK");
+    drop((first, second, third));
+}

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::document_files::DiskFiles;
 use callers::{hide_tokens, http_options, warn_if_shared};
 use reload::Reloader;
+use run_environment::ServerEnvironment;
 use saved_workflows::SavedWorkflows;
 use served_documents::ServedDocuments;
 use std::io::IsTerminal;
@@ -25,6 +26,7 @@ mod access_config;
 mod callers;
 mod pinned_procedures;
 mod reload;
+mod run_environment;
 mod saved_workflows;
 mod served_documents;
 mod studio_address;
@@ -187,6 +189,9 @@ pub(super) async fn serve_documents(
         .map(|path| RunOrigin::of(path, &config))
         .collect();
     origins.push(home.clone());
+    house
+        .engine
+        .set_environment(ServerEnvironment::new(&origins, &config));
     store_terminal_rule(&house.engine, terminal).await?;
     hide_tokens(&house.settings, http.as_ref())?;
     warn_of_weak_secrets(&house.settings).await?;

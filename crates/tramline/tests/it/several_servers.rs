@@ -205,3 +205,48 @@ fn and_it_stays_answerable_when_a_third_process_touched_it() {
     assert_eq!(status, "completed");
     assert_eq!(place.called(), ["t0", "t4"]);
 }
+
+/// Policy, servers and roots belong to the process that drives a run: the one that answers may have others.
+#[test]
+fn an_answer_at_a_server_with_another_policy_does_not_lift_the_first_ones() {
+    let place = SharedDirectory::new();
+    let config = place.desk.file("policy.yaml");
+    std::fs::write(&config, "policy: { deny: [\"u:echo\"] }\n").unwrap();
+    let mut command = place.desk.command();
+    command.arg("--config").arg(&config);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let child = piped.stderr(Stdio::null()).spawn().unwrap();
+    let mut strict = StdioClient::start(child);
+    let tasks = json!({"workflow": {"tasks": [
+        {"id": "t0", "tool": "u:record", "approval": true, "arguments": {"node": "t0"}},
+        {"id": "t1", "tool": "u:echo", "depends_on": ["t0"], "arguments": {"node": "t1"}},
+    ]}});
+    let told = strict.call("execute_dag", &tasks)["structuredContent"].clone();
+    assert_eq!(told["status"], "approval_required", "{told}");
+    let run = told["workflow_id"].as_str().unwrap().to_owned();
+    // While the first one is alive, and after its end, when the run is resumed with its own configuration.
+    for is_alive in [true, false] {
+        let mut lax = place.server();
+        let run = match is_alive {
+            true => run.clone(),
+            false => {
+                let child = place.desk.command();
+                let mut child = { child };
+                child.arg("--config").arg(&config);
+                let piped = child.stdin(Stdio::piped()).stdout(Stdio::piped());
+                let mut other = StdioClient::start(piped.stderr(Stdio::null()).spawn().unwrap());
+                let told = other.call("execute_dag", &tasks)["structuredContent"].clone();
+                other.kill();
+                told["workflow_id"].as_str().unwrap().to_owned()
+            }
+        };
+        lax.call("approval_response", &place.yes(&run, "t0"));
+        let is_over =
+            || place.shown(&run)["status"] != "running" && place.shown(&run)["status"] != "paused";
+        wait_until(SOON, is_over).unwrap();
+        let shown = place.shown(&run);
+        assert!(!place.called().contains(&"t1".to_owned()), "{shown}");
+        assert!(shown.to_string().contains("policy"), "{shown}");
+    }
+    assert_eq!(place.called(), ["t0", "t0"]);
+}

@@ -2,6 +2,7 @@
 
 use super::{Engine, Fault, invalid_file};
 use crate::settings::Settings;
+use std::borrow::Cow;
 use tramline_expr::{Map, Str, Value};
 
 /// The fields that contain values of tools and people. Numbers in other fields are times, sequence
@@ -32,14 +33,32 @@ const VALUE_FIELDS: [&str; 20] = [
 impl Engine {
     /// The text of an export file with known secrets redacted.
     pub(super) async fn redact_file(&self, text: String) -> Result<String, Fault> {
-        let Some(settings) = self.settings() else {
-            return Ok(text);
-        };
-        // If the settings cannot be read now, the calls that need them fail with a message.
-        let _ = settings.refresh().await;
-        let value = Value::from_json(&text).map_err(|error| invalid_file(error.to_string()))?;
-        Ok(redact_fields(settings, &value).to_json())
+        self.refresh_settings().await;
+        match redact(self.settings(), &text).map_err(invalid_file)? {
+            Cow::Borrowed(_) => Ok(text),
+            Cow::Owned(redacted) => Ok(redacted),
+        }
     }
+
+    /// Reads settings that another process may have changed.
+    pub(super) async fn refresh_settings(&self) {
+        if let Some(settings) = self.settings() {
+            // If they cannot be read now, the calls that need them fail with a message.
+            let _ = settings.refresh().await;
+        }
+    }
+}
+
+/// A JSON text with known secrets redacted.
+pub(super) fn redact<'a>(
+    settings: Option<&Settings>,
+    text: &'a str,
+) -> Result<Cow<'a, str>, String> {
+    let Some(settings) = settings else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let value = Value::from_json(text).map_err(|error| error.to_string())?;
+    Ok(Cow::Owned(redact_fields(settings, &value).to_json()))
 }
 
 /// The same value with secrets redacted.

@@ -138,7 +138,7 @@ async fn resume(means: &CallContext, id: &RunId) -> Result<(), Fault> {
 
 /// Drives a run here, unless another process does.
 pub(super) async fn ensure_driven(means: &CallContext, id: &RunId) -> Result<(), Fault> {
-    match means.engine.resume(id).await {
+    match means.engine.resume_or_hand_over(id).await {
         Ok(_) | Err(Fault::Elsewhere { .. }) => Ok(()),
         Err(fault) => Err(fault),
     }

@@ -317,7 +317,7 @@ impl Reader<'_> {
             .flatten()
         {
             let name = name.as_str().ok_or("a name in `env_vars` is not text")?;
-            out.insert(name.to_owned(), format!("${{{name}}}").into());
+            out.insert(name.to_owned(), variable("env_vars", name)?.into());
         }
         Ok(out)
     }
@@ -355,15 +355,31 @@ impl Reader<'_> {
             .flatten()
         {
             let variable = variable.as_str().unwrap_or_default();
-            out.insert(name.clone(), format!("${{{variable}}}").into());
+            out.insert(
+                name.clone(),
+                self::variable("env_http_headers", variable)?.into(),
+            );
         }
         if let Some(variable) = fields.get("bearer_token_env_var").and_then(Value::as_str) {
+            let variable = self::variable("bearer_token_env_var", variable)?;
             out.insert(
                 "Authorization".to_owned(),
-                format!("Bearer ${{{variable}}}").into(),
+                format!("Bearer {variable}").into(),
             );
         }
         Ok(out)
+    }
+}
+
+/// The reference to an environment variable. Another name could be that of a setting, which the client's file must not
+/// send to its servers.
+fn variable(field: &str, name: &str) -> Result<String, String> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => Ok(format!("${{{name}}}")),
+        false => Err(format!(
+            "`{field}` has `{name}`, which is not the name of a variable"
+        )),
     }
 }
 
@@ -440,6 +456,19 @@ mod tests {
             json!({ "command": "a", "env": { "K": "$API_KEY" } }),
         );
         assert_eq!(gemini.entry["env"]["K"], "${API_KEY}");
+    }
+
+    /// `${settings.X}` would send a secret of the user to a server that a project's file names.
+    #[test]
+    fn settings_are_not_taken_for_variables() {
+        for entry in [
+            json!({ "url": "https://a", "bearer_token_env_var": "settings.TOKEN" }),
+            json!({ "url": "https://a", "env_http_headers": { "X": "settings.TOKEN" } }),
+            json!({ "command": "a", "env_vars": ["settings.TOKEN"] }),
+            json!({ "command": "a", "env": { "K": "${settings.TOKEN}" } }),
+        ] {
+            assert!(read(Client::Codex, "one", &entry).is_err(), "{entry}");
+        }
     }
 
     #[test]
