@@ -20,7 +20,6 @@ const COPY_BYTES_MAX: u64 = 4 << 30;
 const CHUNK_BYTES: usize = 64 << 10;
 
 pub(crate) fn tools() -> [(&'static str, Tool); 3] {
-    const INPUT: &str = r#"{"type":"object","properties":{"from":{"type":"string"},"to":{"type":"string"},"overwrite":{"type":"boolean","default":false},"create_dirs":{"type":"boolean","default":false}},"required":["from","to"],"additionalProperties":false}"#;
     let moves = ToolHints {
         idempotent: Some(false),
         ..WRITE_HINTS
@@ -31,16 +30,12 @@ pub(crate) fn tools() -> [(&'static str, Tool); 3] {
             "Copies a file inside the allowed roots, atomically. A different file at `to` \
              is replaced only if overwrite is true.",
             WRITE_HINTS,
-            INPUT,
-            r#"{"type":"object","properties":{"from":{"type":"string"},"to":{"type":"string"},"bytes":{"type":"integer"},"copied":{"type":"boolean"}},"required":["from","to","bytes","copied"]}"#,
         ),
         describe(
             "move-file",
             "Moves or renames a file inside the allowed roots. A file at `to` is replaced only if \
              overwrite is true.",
             moves,
-            INPUT,
-            r#"{"type":"object","properties":{"from":{"type":"string"},"to":{"type":"string"},"bytes":{"type":"integer"},"moved":{"type":"boolean"}},"required":["from","to","bytes","moved"]}"#,
         ),
         describe(
             "delete-file",
@@ -50,8 +45,6 @@ pub(crate) fn tools() -> [(&'static str, Tool); 3] {
                 read_only: Some(false),
                 ..WRITE_HINTS
             },
-            r#"{"type":"object","properties":{"path":{"type":"string"},"confirm_delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false}"#,
-            r#"{"type":"object","properties":{"path":{"type":"string"},"deleted":{"type":"boolean"}},"required":["path","deleted"]}"#,
         ),
     ]
 }

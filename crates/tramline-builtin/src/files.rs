@@ -47,22 +47,16 @@ pub(crate) fn tools() -> [(&'static str, Tool); 3] {
             "list-directory",
             "Lists a directory inside the allowed roots: name, kind and size of each entry, sorted by name.",
             READ_HINTS,
-            r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}"#,
-            r#"{"type":"object","properties":{"path":{"type":"string"},"entries":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"enum":["file","directory","other"]},"size":{"type":"integer"}},"required":["name","kind","size"]}}},"required":["path","entries"]}"#,
         ),
         describe(
             "read-file",
             "Reads a file inside the allowed roots. Text is returned as text, other content as base64.",
             READ_HINTS,
-            r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}"#,
-            r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"encoding":{"enum":["utf-8","base64"]},"bytes":{"type":"integer"}},"required":["path","content","encoding","bytes"]}"#,
         ),
         describe(
             "write-file",
             WRITE_DESCRIPTION,
             WRITE_HINTS,
-            r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"encoding":{"enum":["utf-8","base64"]},"create_dirs":{"type":"boolean"}},"required":["path","content"],"additionalProperties":false}"#,
-            r#"{"type":"object","properties":{"path":{"type":"string"},"bytes":{"type":"integer"}},"required":["path","bytes"]}"#,
         ),
     ]
 }

@@ -94,8 +94,6 @@ pub(crate) fn tool() -> (&'static str, Tool) {
             open_world: Some(true),
             ..ToolHints::default()
         },
-        r#"{"type":"object","properties":{"url":{"type":"string"},"method":{"type":"string"},"headers":{"type":"object"},"params":{"type":"object"},"body":{},"auth_token":{"type":"string"},"api_key":{"type":"string"},"api_key_header":{"type":"string"}},"required":["url"],"additionalProperties":false}"#,
-        r#"{"type":"object","properties":{"status":{"type":"integer"},"headers":{"type":"object"},"body":{}},"required":["status","headers","body"]}"#,
     )
 }
 

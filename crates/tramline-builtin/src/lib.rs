@@ -13,6 +13,7 @@ use tramline_engine::ports::{
 };
 use tramline_expr::Value;
 use tramline_views::pause_view::FileChange;
+use tramline_workflow::builtin_tools;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::text::{RedactText, nearest};
@@ -218,16 +219,14 @@ fn describe(
     name: &'static str,
     description: &str,
     hints: ToolHints,
-    input: &str,
-    output: &str,
 ) -> (&'static str, Tool) {
-    let schema = |text: &str| Value::from_json(text).unwrap_or_default();
+    let schema = builtin_tools::schema(name).cloned().unwrap_or_default();
     let tool = Tool {
         name: ToolName::new(SERVER, name),
         title: None,
         description: Some(description.into()),
-        input_schema: schema(input),
-        output_schema: Some(schema(output)),
+        input_schema: schema.input,
+        output_schema: schema.output,
         hints,
     };
     (name, tool)

@@ -28,8 +28,6 @@ pub(crate) fn tool() -> (&'static str, Tool) {
             idempotent: Some(true),
             open_world: Some(true),
         },
-        r#"{"type":"object","properties":{"prompt":{"type":"string"},"system":{"type":"string"},"output_schema":{"type":"object"},"model":{"type":"string"},"temperature":{"type":"number","minimum":0},"max_tokens":{"type":"integer","minimum":1}},"required":["prompt"],"additionalProperties":false}"#,
-        r#"{"type":"object","properties":{"response":{},"usage":{"type":"object","properties":{"tokens":{"type":"integer"}},"required":["tokens"]}},"required":["response","usage"]}"#,
     )
 }
 

@@ -45,8 +45,6 @@ pub(crate) fn tool() -> (&'static str, Tool) {
             idempotent: Some(false),
             open_world: Some(true),
         },
-        r#"{"type":"object","properties":{"command":{"type":"string"},"stdin":{},"cwd":{"type":"string"},"env":{"type":"object"},"ignore_errors":{"type":"boolean","default":false},"strip_newline":{"type":"boolean","default":true}},"required":["command"],"additionalProperties":false}"#,
-        r#"{"type":"object","properties":{"stdout":{"type":"string"},"stderr":{"type":"string"},"exit_code":{"type":"integer"},"encoding":{"enum":["utf-8","base64"]},"json":{}},"required":["stdout","stderr","exit_code","encoding"]}"#,
     )
 }
 

@@ -31,8 +31,6 @@ pub(crate) fn tool() -> (&'static str, Tool) {
             idempotent: Some(true),
             open_world: Some(true),
         },
-        r#"{"type":"object","properties":{"message":{"type":"string","description":"The user's request"},"results":{"description":"The results of the steps; filled in if omitted"},"instructions":{"type":"string"}},"additionalProperties":false}"#,
-        r#"{"type":"object","properties":{"summary":{"type":"string"},"usage":{"type":"object","properties":{"tokens":{"type":"integer"}},"required":["tokens"]}},"required":["summary","usage"]}"#,
     )
 }
 

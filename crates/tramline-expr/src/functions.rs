@@ -118,6 +118,11 @@ impl Builtin {
             .map(|(builtin, ..)| *builtin)
     }
 
+    /// The names of all built-in functions.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        TABLE.iter().map(|(_, name, ..)| *name)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         TABLE[self as usize].1
     }

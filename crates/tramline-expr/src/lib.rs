@@ -106,6 +106,7 @@
 //! As in the reference, a result may be a number that JSON lacks, such as `NaN` from
 //! `$parseInteger` of text that is not a number; written as JSON it is `null`.
 
+mod analyze;
 mod compile;
 mod error;
 mod eval;
@@ -115,14 +116,19 @@ mod functions;
 mod host;
 mod limits;
 mod logic;
+mod shape;
 mod syntax;
 mod text;
 mod value;
 
+pub use analyze::{
+    Analysis, AnalysisData, AnalysisScope, Finding, FindingKind, RootName, analyze, function_names,
+};
 pub use error::ExprError;
 pub use explain::Explanation;
 pub use expression::{Expression, explain};
 pub use host::{Host, HostCall, HostFunctions, NoHost};
 pub use limits::{Limits, Offload};
-pub use logic::{Rule, RuleError, RuleExplanation};
+pub use logic::{Rule, RuleError, RuleExplanation, RuleFinding};
+pub use shape::{ObjectShape, OtherFields, Shape, local_reference};
 pub use value::{Map, Number, Str, Value};

@@ -23,6 +23,7 @@
 //! - A constant list in a rule is one list: JavaScript makes a new one for each item of a `map`, so
 //!   two of them are not `==` there but are here.
 
+mod analyze;
 mod apply;
 mod coerce;
 mod compile;
@@ -32,10 +33,11 @@ mod node;
 mod operator;
 mod var_path;
 
+use crate::analyze::Finding;
 use crate::error::ExprError;
 use crate::host::{Host, HostCall, HostFunctions};
 use crate::limits::Limits;
-use crate::value::Value;
+use crate::value::{Str, Value};
 pub use explain::RuleExplanation;
 use node::{RuleNode, RuleNodeKind};
 use std::fmt;
@@ -58,6 +60,15 @@ pub struct RuleError {
     /// The error. `J0001` is an unknown operator (its `value` lists suggestions), `J0002` a rule
     /// that is nested too deeply, `J0003` too few arguments; other codes are JSONata's.
     pub error: ExprError,
+}
+
+/// Something wrong with a rule that compiles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleFinding {
+    /// The `var` that is wrong, as a JSON pointer into the rule.
+    pub path: Str,
+    /// What is wrong with its text.
+    pub finding: Finding,
 }
 
 impl fmt::Display for RuleError {

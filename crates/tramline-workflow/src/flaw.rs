@@ -108,11 +108,23 @@ pub enum FlawCode {
     GuardGap,
     /// A tool that writes but is listed as read-only.
     WritingTool,
+    /// A function or variable that does not exist.
+    UnknownVariable,
+    /// A field that an output does not have.
+    UnknownOutputField,
+    /// A field that the schema of an output does not declare.
+    UndeclaredField,
+    /// A reference to a node that cannot have run before.
+    NotYetRun,
+    /// An argument that does not match the schema of its tool.
+    BadArgument,
+    /// A rule that does not depend on data.
+    ConstantRule,
 }
 
 impl FlawCode {
     /// Every code, for error pages and tests.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 38] = [
         Self::Unreadable,
         Self::Syntax,
         Self::MissingField,
@@ -145,6 +157,12 @@ impl FlawCode {
         Self::GuardOverlap,
         Self::GuardGap,
         Self::WritingTool,
+        Self::UnknownVariable,
+        Self::UnknownOutputField,
+        Self::UndeclaredField,
+        Self::NotYetRun,
+        Self::BadArgument,
+        Self::ConstantRule,
     ];
 
     /// The code as shown to users.
@@ -182,13 +200,21 @@ impl FlawCode {
             Self::GuardOverlap => "T0038",
             Self::GuardGap => "T0039",
             Self::WritingTool => "T0040",
+            Self::UnknownVariable => "T0041",
+            Self::UnknownOutputField => "T0042",
+            Self::UndeclaredField => "T0043",
+            Self::NotYetRun => "T0044",
+            Self::BadArgument => "T0045",
+            Self::ConstantRule => "T0046",
         }
     }
 
     /// Whether this flaw may only be a consequence of another part that could not be read.
     pub fn may_be_consequence(self) -> bool {
         match self {
-            Self::Unreachable | Self::DeadEnd | Self::NoExit | Self::NoEntry => true,
+            Self::Unreachable | Self::DeadEnd | Self::NoExit | Self::NoEntry | Self::NotYetRun => {
+                true
+            }
             Self::Unreadable
             | Self::Syntax
             | Self::MissingField
@@ -216,7 +242,12 @@ impl FlawCode {
             | Self::UnknownName
             | Self::GuardOverlap
             | Self::GuardGap
-            | Self::WritingTool => false,
+            | Self::WritingTool
+            | Self::UnknownVariable
+            | Self::UnknownOutputField
+            | Self::UndeclaredField
+            | Self::BadArgument
+            | Self::ConstantRule => false,
         }
     }
 
@@ -233,7 +264,9 @@ impl FlawCode {
             | Self::UnmarkedEnd
             | Self::GuardOverlap
             | Self::GuardGap
-            | Self::WritingTool => Severity::Warning,
+            | Self::WritingTool
+            | Self::UndeclaredField
+            | Self::ConstantRule => Severity::Warning,
             Self::Unreadable
             | Self::Syntax
             | Self::MissingField
@@ -254,7 +287,11 @@ impl FlawCode {
             | Self::TooMany
             | Self::Unsupported
             | Self::MistypedField
-            | Self::UnknownName => Severity::Error,
+            | Self::UnknownName
+            | Self::UnknownVariable
+            | Self::UnknownOutputField
+            | Self::NotYetRun
+            | Self::BadArgument => Severity::Error,
         }
     }
 }

@@ -12,6 +12,7 @@ mod check;
 mod components;
 mod patch;
 pub mod problem;
+mod static_check;
 
 pub use patch::Patch;
 pub use problem::{NodePart, Problem, ProblemLocation};

@@ -4,6 +4,7 @@
 //! crate must not know how a step is performed, only what follows once it has been.
 
 pub mod authority;
+pub mod builtin_tools;
 pub mod cycles;
 pub mod explanation;
 pub mod failure;
@@ -23,5 +24,6 @@ pub mod step;
 pub mod task_layers;
 pub mod text;
 pub mod todo;
+pub mod tool_schema;
 pub mod trace_context;
 pub mod workflow;

@@ -8,7 +8,11 @@ use std::borrow::Cow;
 
 /// A path into data, one segment per dot.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct VarPath(Vec<Segment>);
+pub(super) struct VarPath {
+    segments: Vec<Segment>,
+    /// Where the path starts in the text: after `$.`, if it has that.
+    offset: usize,
+}
 
 #[derive(Clone, Debug, PartialEq)]
 struct Segment {
@@ -43,7 +47,10 @@ impl VarTarget {
                 let expression = Expression::compile(text, functions)?;
                 Ok(Self::Fields(VarPath::read(fields), Box::new(expression)))
             }
-            Some(path) if is_plain(path) => Ok(Self::Path(VarPath::read(path))),
+            Some(path) if is_plain(path) => Ok(Self::Path(VarPath {
+                offset: "$.".len(),
+                ..VarPath::read(path)
+            })),
             _ => Ok(Self::Expression(Box::new(Expression::compile(
                 text, functions,
             )?))),
@@ -73,19 +80,33 @@ fn is_field(segment: &str) -> bool {
 impl VarPath {
     /// Splits at every dot, as JSON Logic does.
     pub(super) fn read(text: &str) -> Self {
-        Self(text.split('.').map(Segment::read).collect())
+        Self {
+            segments: text.split('.').map(Segment::read).collect(),
+            offset: 0,
+        }
     }
 
     /// The value at the path, if any.
     pub(super) fn find<'d>(&self, data: &'d Value) -> Option<Cow<'d, Value>> {
-        find(data, &self.0)
+        find(data, &self.segments)
+    }
+
+    /// The name of each segment, and the index it stands for.
+    pub(super) fn segments(&self) -> impl Iterator<Item = (&Str, Option<usize>)> {
+        let segments = self.segments.iter();
+        segments.map(|segment| (&segment.name, segment.index))
+    }
+
+    /// Where the path starts in the text of its `var`.
+    pub(super) fn offset(&self) -> usize {
+        self.offset
     }
 
     /// The value at the path if only objects are along it; the outer `None` means there is an
     /// array.
     pub(super) fn find_in_objects<'d>(&self, data: &'d Value) -> Option<Option<&'d Value>> {
         let mut value = data;
-        for segment in &self.0 {
+        for segment in &self.segments {
             match value {
                 Value::Object(map) => match map.get(&segment.name) {
                     Some(next) => value = next,

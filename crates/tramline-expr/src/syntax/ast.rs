@@ -207,7 +207,7 @@ impl AstKind {
     }
 
     /// Visits the direct children.
-    fn children(&self, visit: &mut dyn FnMut(&Ast)) {
+    pub(crate) fn children(&self, visit: &mut dyn FnMut(&Ast)) {
         match self {
             Self::Negate(one) | Self::Keep(one) | Self::Bind(_, one) => visit(one),
             Self::Focus(one, _) | Self::Index(one, _) => visit(one),

@@ -4,12 +4,13 @@
 use super::components::Components;
 use super::{
     CompiledAction, CompiledTemplate, Graph, NodePart, OutEdge, OutputRetention, Problem,
-    ProblemLocation, check,
+    ProblemLocation, check, static_check,
 };
 use crate::flaw::{FlawCode, Severity};
 use crate::ids::NodeIx;
 use crate::scope::{self, HistoryFunction};
 use crate::text::nearest;
+use crate::tool_schema::ToolSchemas;
 use crate::workflow::{Action, FanOutSpec, Template, WaitTime, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +25,22 @@ impl Graph {
     /// Checks and compiles a workflow. Returns the graph with its warnings, or all problems if one
     /// of them is an error.
     pub fn build(workflow: impl Into<Arc<Workflow>>) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
-        let workflow = workflow.into();
+        Self::build_with(workflow.into(), None)
+    }
+
+    /// Like [`Self::build`], and also checks what the nodes refer to, with the schemas of these
+    /// tools. For documents: a run that was started earlier is built without these checks.
+    pub fn build_checked(
+        workflow: impl Into<Arc<Workflow>>,
+        tools: &dyn ToolSchemas,
+    ) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
+        Self::build_with(workflow.into(), Some(tools))
+    }
+
+    fn build_with(
+        workflow: Arc<Workflow>,
+        tools: Option<&dyn ToolSchemas>,
+    ) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
         let mut problems = Vec::new();
         if workflow.nodes.len() > NODES_MAX || workflow.edges.len() > EDGES_MAX {
             problems.push(Problem {
@@ -64,6 +80,9 @@ impl Graph {
             output: Default::default(),
         };
         check::check_structure(&graph, &mut problems);
+        if let Some(tools) = tools {
+            static_check::check(&graph, tools, &mut problems);
+        }
         if problems
             .iter()
             .any(|problem| problem.code.severity() == Severity::Error)
@@ -315,6 +334,7 @@ impl NodeCompiler<'_> {
                 part,
                 pointer,
                 span: error.span,
+                name: None,
             },
             message: format!("{} ({})", error.message, error.code),
             suggestion: None,

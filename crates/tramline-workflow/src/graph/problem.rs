@@ -3,6 +3,7 @@
 use crate::flaw::FlawCode;
 use crate::ids::NodeIx;
 use std::ops::Range;
+use tramline_expr::Str;
 
 /// Something wrong with a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,18 @@ pub enum ProblemLocation {
         pointer: String,
         /// The affected byte range of the source text, if known.
         span: Option<Range<usize>>,
+        /// The name that is wrong, to find it where the document writes it in another syntax.
+        name: Option<ReferencedName>,
     },
+}
+
+/// A name in an expression, and what it is looked up in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReferencedName {
+    /// The source of the value that should have it; empty for a node or a variable.
+    pub of: String,
+    /// The name, without a leading `$`.
+    pub name: Str,
 }
 
 /// The parts of a node that contain source text.
@@ -44,6 +56,8 @@ pub enum ProblemLocation {
 pub enum NodePart {
     /// The arguments of a call.
     Arguments,
+    /// The name of an argument of a call.
+    ArgumentName,
     /// The items of a fan-out call.
     Items,
     /// The time of a wait.
