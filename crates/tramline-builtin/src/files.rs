@@ -53,11 +53,7 @@ pub(crate) fn tools() -> [(&'static str, Tool); 3] {
             "Reads a file inside the allowed roots. Text is returned as text, other content as base64.",
             READ_HINTS,
         ),
-        describe(
-            "write-file",
-            WRITE_DESCRIPTION,
-            WRITE_HINTS,
-        ),
+        describe("write-file", WRITE_DESCRIPTION, WRITE_HINTS),
     ]
 }
 

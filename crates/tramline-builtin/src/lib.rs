@@ -215,11 +215,7 @@ impl Tools for Builtin {
     }
 }
 
-fn describe(
-    name: &'static str,
-    description: &str,
-    hints: ToolHints,
-) -> (&'static str, Tool) {
+fn describe(name: &'static str, description: &str, hints: ToolHints) -> (&'static str, Tool) {
     let schema = builtin_tools::schema(name).cloned().unwrap_or_default();
     let tool = Tool {
         name: ToolName::new(SERVER, name),

@@ -269,6 +269,7 @@ impl Engine {
             agent,
         } = start;
         let checked = graph.check_input(&input, long_work);
+        let input = graph.fill_input(input);
         checked.map_err(|flaws| Fault::InvalidInput {
             workflow: graph.workflow.name.to_string(),
             flaws,

@@ -137,7 +137,7 @@ pub(super) fn read_tree(
         task.add_to(&mut sketch, entry);
     }
     cycles::check(&mut sketch, &mut flaws);
-    sketch.finish(servers, hint.known_servers, flaws)
+    sketch.finish(servers, hint, flaws)
 }
 
 fn task_list<'t>(

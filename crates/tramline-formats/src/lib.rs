@@ -6,6 +6,7 @@
 use tramline_expr::Str;
 use tramline_syntax::{MistypedFields, document};
 use tramline_workflow::flaw::Flaw;
+use tramline_workflow::tool_schema::{BuiltinSchemas, ToolSchemas};
 use yaml_graph::GraphDocument;
 
 pub mod call_sites;
@@ -17,6 +18,7 @@ pub mod node_spans;
 pub mod pflow_ir;
 pub mod pflow_markdown;
 mod reference;
+mod reference_places;
 pub mod sop_markdown;
 mod source_kind;
 pub mod tool_plan;
@@ -84,6 +86,8 @@ pub struct ReadOptions<'a> {
     pub mistyped_fields: MistypedFields,
     /// The document's folder relative to the root document's directory; empty for the root document.
     pub folder: &'a str,
+    /// The schemas of the tools that the document may call.
+    pub tools: &'a dyn ToolSchemas,
 }
 
 impl Default for ReadOptions<'_> {
@@ -94,6 +98,7 @@ impl Default for ReadOptions<'_> {
             known_servers: KnownServers::Configured(&[]),
             mistyped_fields: MistypedFields::Warn,
             folder: "",
+            tools: &BuiltinSchemas,
         }
     }
 }

@@ -27,6 +27,7 @@ mod templates;
 mod write;
 
 pub use editor_schema::json_schema;
+pub(crate) use reference_scope::template_source;
 pub(crate) use write::ir_document as written;
 pub use write::write;
 
@@ -96,7 +97,7 @@ pub(super) fn read_tree(
     io::connect_exit(root, &names, ends, &mut sketch, &mut flaws);
     loops::expand_loops(loops, list.items().len(), &names, &mut sketch);
     sketch.is_incomplete = flaws.has_errors_since(before);
-    sketch.finish(servers, hint.known_servers, flaws)
+    sketch.finish(servers, hint, flaws)
 }
 
 fn node_list<'t>(root: Spanned<'t>, flaws: &mut FlawCollector) -> Option<Spanned<'t>> {

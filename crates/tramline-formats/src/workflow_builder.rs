@@ -2,15 +2,18 @@
 //!
 //! It keeps source locations, so that problems found in the graph can be reported there.
 
-use super::KnownServers;
 use super::yaml_graph::call_checks::{self, CallSite};
 use super::yaml_graph::{GraphDocument, ServerInfo, fields};
+use super::{ReadOptions, reference_places};
+use std::ops::Range;
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
 use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
-use tramline_workflow::flaw::{Flaw, FlawCode};
+use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
+use tramline_workflow::graph::problem::ReferencedName;
 use tramline_workflow::graph::{Graph, NodePart, Problem, ProblemLocation};
+use tramline_workflow::ids::NodeIx;
 use tramline_workflow::workflow::{Action, Edge, Node, Workflow};
 
 /// The source locations of a node's parts.
@@ -100,13 +103,13 @@ impl<'t> WorkflowBuilder<'t> {
     pub(super) fn finish(
         mut self,
         servers: Value,
-        elsewhere: KnownServers<'_>,
+        hint: ReadOptions<'_>,
         mut flaws: FlawCollector,
     ) -> Result<GraphDocument, Vec<Flaw>> {
         let calls = self.call_sites();
-        call_checks::check_servers(&calls, &servers, elsewhere, &mut flaws);
+        call_checks::check_servers(&calls, &servers, hint.known_servers, &mut flaws);
         let workflow = Arc::new(std::mem::take(&mut self.workflow));
-        let (graph, problems) = match Graph::build(Arc::clone(&workflow)) {
+        let (graph, problems) = match Graph::build_checked(Arc::clone(&workflow), hint.tools) {
             Ok((graph, problems)) => (Some(graph), problems),
             Err(problems) => (None, problems),
         };
@@ -114,7 +117,11 @@ impl<'t> WorkflowBuilder<'t> {
             if !(self.is_incomplete
                 && (problem.code.may_be_consequence() || problem.code == FlawCode::JoinOnCycle))
             {
-                flaws.push(self.to_flaw(problem));
+                let flaw = self.to_flaw(problem);
+                // The reader may have reported the same name.
+                if !(flaw.code == FlawCode::UnknownNode && flaws.has_at(flaw.code, &flaw.span)) {
+                    flaws.push(flaw);
+                }
             }
         }
         match graph {
@@ -140,23 +147,8 @@ impl<'t> WorkflowBuilder<'t> {
                 part,
                 pointer,
                 span,
-            } => {
-                let sources = &self.sources[node.index()];
-                let at = self.part_value(sources, *part, pointer);
-                let before = match part {
-                    NodePart::Expression => sources.prefix_bytes,
-                    NodePart::Arguments
-                    | NodePart::Items
-                    | NodePart::Rule(_)
-                    | NodePart::Schema(_)
-                    | NodePart::Time => 0,
-                };
-                let own = |at: usize| at.saturating_sub(before);
-                match span {
-                    Some(span) => at.span_inside(&(own(span.start)..own(span.end))),
-                    None => at.source_span(),
-                }
-            }
+                name,
+            } => self.span_in_node(*node, *part, pointer, span.clone(), name.as_ref()),
         };
         Flaw {
             code: problem.code,
@@ -168,20 +160,65 @@ impl<'t> WorkflowBuilder<'t> {
         }
     }
 
-    fn part_value(&self, sources: &NodeSources<'t>, part: NodePart, pointer: &str) -> Spanned<'t> {
-        match part {
+    /// The location of a source inside a node.
+    fn span_in_node(
+        &self,
+        node: NodeIx,
+        part: NodePart,
+        pointer: &str,
+        span: Option<Range<usize>>,
+        name: Option<&ReferencedName>,
+    ) -> SourceSpan {
+        let sources = &self.sources[node.index()];
+        let (at, before) = match part {
             NodePart::Arguments => {
-                let at = sources.arguments.unwrap_or(sources.id).at_pointer(pointer);
-                at.get("expr").unwrap_or(at)
+                let whole = sources.arguments.or(sources.tool).unwrap_or(sources.id);
+                let at = whole.at_pointer(pointer);
+                (at.get("expr").unwrap_or(at), 0)
             }
-            NodePart::Items => sources.items.unwrap_or(sources.id).at_pointer(pointer),
-            NodePart::Expression => sources.expression.unwrap_or(sources.id),
+            NodePart::ArgumentName => {
+                let whole = sources.arguments.unwrap_or(sources.id);
+                let at = whole.at_pointer(pointer);
+                return at.own_key_span().unwrap_or_else(|| at.source_span());
+            }
+            NodePart::Items => {
+                let items = sources.items.unwrap_or(sources.id);
+                (items.at_pointer(pointer), 0)
+            }
+            NodePart::Expression => {
+                let at = sources.expression.unwrap_or(sources.id);
+                (at, sources.prefix_bytes)
+            }
             NodePart::Rule(rule) => {
                 let list = sources.rules.unwrap_or(sources.id);
                 let rule = list.items().nth(rule).and_then(|rule| rule.get("rule"));
-                rule.map_or(sources.id, |rule| rule.at_pointer(pointer))
+                let at = rule.map_or(sources.id, |rule| rule.at_pointer(pointer));
+                // The path of a `var` with a default is the first of a list.
+                let first = at.items().next().filter(|_| span.is_some());
+                (first.unwrap_or(at), 0)
             }
-            NodePart::Schema(_) | NodePart::Time => sources.id,
+            NodePart::Schema(_) | NodePart::Time => (sources.id, 0),
+        };
+        let is_source = match part {
+            NodePart::Expression => sources.expression.is_some(),
+            NodePart::Rule(_) => at.value.as_str().is_some(),
+            // A string without an expression of its own is translated.
+            NodePart::Arguments | NodePart::Items => {
+                at.own_key_is("expr") || !at.value.as_str().is_some_and(|it| it.contains('$'))
+            }
+            NodePart::ArgumentName | NodePart::Schema(_) | NodePart::Time => false,
+        };
+        if let Some(name) = name.filter(|_| !is_source)
+            && let Some(place) = reference_places::find(at, name)
+        {
+            return place;
+        }
+        match span.filter(|_| is_source || name.is_none()) {
+            Some(span) => {
+                let own = |at: usize| at.saturating_sub(before);
+                at.span_inside(&(own(span.start)..own(span.end)))
+            }
+            None => at.source_span(),
         }
     }
 }

@@ -10,7 +10,7 @@ use tramline_syntax::{FlawCollector, document};
 use tramline_workflow::flaw::{Flaw, FlawCode};
 use tramline_workflow::graph::Graph;
 
-mod arguments;
+pub(super) mod arguments;
 pub(super) mod call_checks;
 mod call_nodes;
 pub(super) mod editor_schema;
@@ -107,7 +107,7 @@ pub(super) fn read_tree(
     fields::warn_unknown(root, "the document", &KNOWN, &mut flaws);
     let server = servers::server_info(root, &mut flaws);
     let servers = servers::downstream_servers(root, &mut flaws);
-    let tools = tools::read(root, &mut flaws);
+    let tools = tools::read(root, hint.tools, &mut flaws);
     call_checks::check_servers(&tools.calls, &servers, hint.known_servers, &mut flaws);
     if flaws.has_errors() {
         return Err(flaws.into_sorted());

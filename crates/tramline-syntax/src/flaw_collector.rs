@@ -79,6 +79,12 @@ impl FlawCollector {
         self.flaws.len() >= FLAWS_MAX
     }
 
+    /// Whether there is a flaw with this code at this place.
+    pub fn has_at(&self, code: FlawCode, place: &SourceSpan) -> bool {
+        let mut flaws = self.flaws.iter();
+        flaws.any(|flaw| flaw.code == code && flaw.span == *place)
+    }
+
     /// Whether there are errors with a code other than this one.
     pub fn has_errors_except(&self, code: FlawCode) -> bool {
         let is_other = |it: &Flaw| it.code.severity() == Severity::Error && it.code != code;

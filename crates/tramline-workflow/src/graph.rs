@@ -2,6 +2,7 @@
 
 use crate::ids::NodeIx;
 use crate::schema::{self, Checker};
+use crate::text;
 use crate::workflow::{Join, Node, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -156,7 +157,42 @@ impl Graph {
 
     /// Validates an input against the workflow's schema; long work is run through `long`.
     pub fn check_input(&self, input: &Value, long: Offload) -> Result<(), Vec<String>> {
-        schema::check_optional(self.input_checker(), input, long)
+        let mut flaws = self.mistyped_inputs(input);
+        if let Err(found) = schema::check_optional(self.input_checker(), input, long) {
+            flaws.extend(found);
+        }
+        match flaws.is_empty() {
+            true => Ok(()),
+            false => Err(flaws),
+        }
+    }
+
+    /// The input with the defaults of the workflow's schema filled in.
+    pub fn fill_input(&self, input: Value) -> Value {
+        match &self.workflow.input_schema {
+            Some(schema) => schema::with_defaults(schema, input),
+            None => input,
+        }
+    }
+
+    /// Inputs that are probably typos of declared ones. Most schemas allow other fields, so the
+    /// intended input would silently be missing.
+    fn mistyped_inputs(&self, input: &Value) -> Vec<String> {
+        let schema = self.workflow.input_schema.as_ref();
+        let known = schema.and_then(|schema| schema.get("properties"));
+        let (Some(known), Some(given)) = (known.and_then(Value::as_object), input.as_object())
+        else {
+            return Vec::new();
+        };
+        let free = || known.keys().filter(|name| !given.contains_key(name));
+        let unknown = given.keys().filter(|key| !known.contains_key(key));
+        let hint = |key: &Str| {
+            let near = text::nearest(key, free().map(Str::as_str))?;
+            let is_typo = text::resembles(key, near);
+            let key = text::display_name(key);
+            is_typo.then(|| format!("there is no input `{key}`; did you mean `{near}`?"))
+        };
+        unknown.filter_map(hint).collect()
     }
 
     /// Validates a result against the workflow's schema; long work is run through `long`.

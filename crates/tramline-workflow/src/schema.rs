@@ -12,6 +12,7 @@ use tramline_expr::{Offload, Value};
 
 mod check_cost;
 mod cost_graph;
+mod defaults;
 mod references;
 mod simple;
 
@@ -21,6 +22,7 @@ use cost_graph::SchemaCostGraph;
 pub use cost_graph::{
     SCHEMA_APPLICATIONS_MAX, SCHEMA_DEPTH_MAX, SCHEMA_PATTERNS_MAX, SUBSCHEMAS_MAX,
 };
+pub use defaults::with_defaults;
 
 /// Errors reported per value; enough to fix a call in one go.
 const ERRORS_MAX: usize = 20;

@@ -45,3 +45,13 @@ impl ToolSchemas for BuiltinSchemas {
         }
     }
 }
+
+/// No schemas: only what the document itself says is checked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSchemas;
+
+impl ToolSchemas for NoSchemas {
+    fn find(&self, _: &ToolName) -> Option<ToolSchema> {
+        None
+    }
+}

@@ -217,7 +217,7 @@ fn replace_input(graph: &Graph, past: &mut [Entry], input: Value) -> Result<(), 
     if let Some(Event::Run(RunEvent::Started(started))) =
         past.first_mut().map(|first| &mut first.event)
     {
-        started.input = input;
+        started.input = graph.fill_input(input);
     }
     Ok(())
 }

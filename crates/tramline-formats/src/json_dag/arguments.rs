@@ -4,6 +4,7 @@ use super::tasks::TaskIds;
 use crate::reference::{
     OutputReference, ReferencePath, ReferenceStep, TextPart, concat_expression, parse_steps,
 };
+use crate::yaml_graph::arguments::{escaped, field_called_expr, report_expression_object};
 use std::ops::Range;
 use tramline_expr::{Str, Value};
 use tramline_syntax::FlawCollector;
@@ -76,6 +77,20 @@ impl<'i, 't, 'f> ArgumentReader<'i, 't, 'f> {
             && let Some(source) = text("expr")
         {
             return Some(Template::Expr(source.into()));
+        }
+        if let Some(inner) = escaped(at.value) {
+            return Some(Template::Literal(inner.clone()));
+        }
+        if let Some(named) = field_called_expr(at.value) {
+            let fields = at.fields().map(|(key, field)| match key.as_str() {
+                "expr" => (key.clone(), named.clone()),
+                _ => (key.clone(), self.template(field)),
+            });
+            return Some(Template::Object(fields.collect()));
+        }
+        if let Some(expr) = at.get("expr") {
+            report_expression_object(at, expr, map.len(), self.flaws);
+            return Some(Template::Literal(at.value.clone()));
         }
         let only = |keys: &[&str]| map.keys().all(|key| keys.contains(&key.as_str()));
         match text("type")? {

@@ -63,6 +63,6 @@ pub fn read_patch(
         edges: sketch.workflow.edges[edge_count..].to_vec(),
     };
     let servers = Value::object::<Str>([]);
-    let document = sketch.finish(servers, hint.known_servers, flaws)?;
+    let document = sketch.finish(servers, hint, flaws)?;
     Ok(DagExtension { patch, document })
 }

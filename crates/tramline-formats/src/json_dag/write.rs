@@ -230,6 +230,11 @@ impl<'a> DagWriter<'a> {
             }
             Template::Literal(value) => value.clone(),
             Template::Expr(source) => self.expression(source),
+            // `{expr: …}` would itself be read as an expression.
+            Template::Object(fields) if fields.iter().any(|(key, _)| key == "expr") => {
+                let source = crate::pflow_ir::template_source(template);
+                Value::object([("expr", source.into())])
+            }
             Template::Object(fields) => {
                 let fields = fields
                     .iter()

@@ -305,7 +305,24 @@ impl<'t> NodeReader<'_, 't> {
         flaws: &mut FlawCollector,
     ) -> Option<Action> {
         let Some(at) = self.field("expr") else {
-            self.report_missing("expr", "write a JSONata expression into `params`", flaws);
+            let others = ["expression", "transform", "jsonata", "formula"];
+            let other = self
+                .params
+                .and_then(|at| fields::first_present(at, &others));
+            match other {
+                Some((key, other)) => flaws.add(
+                    FlawCode::MissingField,
+                    other.own_key_span().unwrap_or_else(|| other.source_span()),
+                    format!(
+                        "the `expr` of {} is missing, but it has `{key}`",
+                        self.owner
+                    ),
+                    "did you mean `expr`?",
+                ),
+                None => {
+                    self.report_missing("expr", "write a JSONata expression into `params`", flaws);
+                }
+            }
             return None;
         };
         let (source, at) = fields::string_value(at, "expr", flaws)?;
@@ -324,7 +341,7 @@ impl<'t> NodeReader<'_, 't> {
 
     /// Reads `rules`, each with a `rule` and the `action` it picks, and `otherwise`.
     fn switch(&self, sources: &mut NodeSources<'t>, flaws: &mut FlawCollector) -> Option<Action> {
-        let hint = "write a list of `rule` and `action` into `params`";
+        let hint = "write a list of `rule` (JSON Logic) and `action` into `params`";
         let Some(list) = self.field("rules") else {
             self.report_missing("rules", hint, flaws);
             return None;

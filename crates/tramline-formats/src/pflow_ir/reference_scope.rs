@@ -199,7 +199,7 @@ pub(super) fn operands_of(template: &Template) -> Vec<ReferenceOperand> {
 }
 
 /// A template as one expression.
-pub(super) fn template_source(template: &Template) -> String {
+pub(crate) fn template_source(template: &Template) -> String {
     let joined = |parts: Vec<String>| parts.join(", ");
     match template {
         Template::Literal(value) => value.to_json(),

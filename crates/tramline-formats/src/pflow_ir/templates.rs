@@ -2,7 +2,8 @@
 
 use super::reference_scope::{LocalInputs, ReferenceScope, operand_part};
 use crate::reference::{
-    OutputReference, ReferenceOperand, ReferencePath, TextPart, concat_expression, parse_steps,
+    OutputReference, ReferenceOperand, ReferencePath, ReferenceStep, TextPart, concat_expression,
+    parse_steps,
 };
 use std::ops::Range;
 use tramline_expr::{Str, Value};
@@ -15,6 +16,9 @@ use tramline_workflow::workflow::Template;
 
 /// The start of a reference; `$${` is plain text.
 pub(super) const REFERENCE_START: &str = "${";
+
+/// Words for the inputs that documents of other systems use.
+const INPUT_WORDS: [&str; 5] = ["input", "inputs", "params", "args", "entry"];
 
 /// The name of the item's index in a batch.
 pub(super) const INDEX_NAME: &str = "__index__";
@@ -186,10 +190,10 @@ impl<'n, 't, 'f> TemplateReader<'n, 't, 'f> {
                 operands.extend(local.iter().filter_map(|one| operand_part(one, &steps)));
                 continue;
             }
-            match self.names.operands(name, steps) {
+            match self.names.operands(name, steps.clone()) {
                 Some(found) => operands.extend(found),
                 None => {
-                    self.report_unknown(name, at, start..start + name.len());
+                    self.report_unknown(name, &steps, at, start..start + name.len());
                     return None;
                 }
             }
@@ -223,13 +227,31 @@ impl<'n, 't, 'f> TemplateReader<'n, 't, 'f> {
         }
     }
 
-    fn report_unknown(&mut self, name: &str, at: Spanned<'t>, bytes: Range<usize>) {
+    fn report_unknown(
+        &mut self,
+        name: &str,
+        steps: &[ReferenceStep],
+        at: Spanned<'t>,
+        mut bytes: Range<usize>,
+    ) {
         let inputs = self.names.inputs.iter().map(|input| input.name.as_str());
         let known: Vec<_> = inputs
             .chain(self.names.nodes())
             .take(self.suggestion_limit())
             .collect();
-        let hint = match nearest(name, known.iter().copied()) {
+        // Inputs are referred to by their names alone.
+        let of_inputs = match steps.first() {
+            Some(ReferenceStep::Key(input)) if INPUT_WORDS.contains(&name) => {
+                let known = self.names.inputs.iter().map(|input| input.name.as_str());
+                let meant = nearest(input, known);
+                if meant.is_some() {
+                    bytes.end += ".".len() + input.len();
+                }
+                meant
+            }
+            Some(ReferenceStep::Key(_) | ReferenceStep::Index(_)) | None => None,
+        };
+        let hint = match of_inputs.or_else(|| nearest(name, known.iter().copied())) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "name a node or an input; `$${…}` is just text".to_owned(),
         };

@@ -55,6 +55,7 @@ impl<'t> NodeDraft<'t> {
             None => Template::Literal(Value::object::<Str>([])),
             Some(args) => {
                 let template = arguments::template(args.value);
+                arguments::check_expression_objects(args, flaws);
                 if args.value.as_object().is_none() && !matches!(template, Template::Expr(_)) {
                     let hint = "write one `name: value` for each argument";
                     fields::report_wrong_type(args, "args", "an object", hint, flaws);
@@ -97,6 +98,7 @@ impl<'t> NodeDraft<'t> {
             }
         };
         self.sources.items = Some(over);
+        arguments::check_expression_objects(over, flaws);
         let width = fields::present(map, "width")
             .and_then(|at| fields::whole_number(at, "width", 1, WIDTH_MAX, flaws));
         Some(FanOutSpec {
@@ -131,6 +133,7 @@ impl<'t> NodeDraft<'t> {
             }
         };
         self.sources.time = Some(at);
+        arguments::check_expression_objects(at, flaws);
         let time = arguments::template(at.value);
         if let Template::Literal(value) = &time {
             check_literal_time(at, key, value, flaws)?;

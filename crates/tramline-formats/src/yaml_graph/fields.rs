@@ -173,6 +173,18 @@ pub(crate) fn warn_unknown(
     }
 }
 
+/// Names that other formats use for a field, each with the name of the field.
+const OTHER_FIELD_NAMES: [(&[&str], &str); 5] = [
+    (&["map", "each", "foreach", "for_each", "forEach"], "batch"),
+    (&["batch", "each", "foreach", "for_each", "forEach"], "map"),
+    (&["params", "parameters", "arguments", "inputs"], "args"),
+    (&["args", "arguments", "parameters"], "params"),
+    (
+        &["needs", "after", "dependencies", "requires"],
+        "depends_on",
+    ),
+];
+
 /// The known field that an unknown one was probably meant to be: it is spelled almost the same, or it
 /// is one of the words of the unknown field (`needs_approval`).
 fn mistyped<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
@@ -182,6 +194,12 @@ fn mistyped<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     const CONTAINED_BYTES_MIN: usize = 6;
     if key.len() > KEY_BYTES_MAX {
         return None;
+    }
+    let other = OTHER_FIELD_NAMES
+        .iter()
+        .find(|(names, ours)| names.contains(&key) && known.contains(ours));
+    if let Some((_, ours)) = other {
+        return known.iter().copied().find(|name| name == ours);
     }
     let near = nearest(key, known.iter().copied());
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");

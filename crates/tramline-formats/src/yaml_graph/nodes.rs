@@ -260,7 +260,7 @@ impl<'t> NodeDraft<'t> {
 
     fn read_switch(&mut self, flaws: &mut FlawCollector) -> Action {
         let owner = self.owner_text();
-        let hint = "write a list of `rule` and `next`";
+        let hint = "write a list of `rule` (JSON Logic) and `next`";
         let mut rules = Vec::new();
         let mut otherwise = fields::optional_string(self.at, "next", flaws);
         match fields::present(self.at, "conditions") {

@@ -7,6 +7,7 @@ use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
 use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
 use tramline_workflow::graph::{Graph, NodePart, Problem, ProblemLocation};
+use tramline_workflow::tool_schema::ToolSchemas;
 use tramline_workflow::workflow::Workflow;
 
 /// Builds the graph of a tool and adds its flaws. If parts of the tool could not be read, problems that
@@ -15,10 +16,11 @@ pub(super) fn build(
     workflow: Workflow,
     tool: &ToolDraft<'_>,
     broken: bool,
+    tools: &dyn ToolSchemas,
     flaws: &mut FlawCollector,
 ) -> Option<Graph> {
     let edges: Vec<Spanned<'_>> = tools::tool_edges(tool).map(|(_, at)| *at).collect();
-    let (graph, problems) = match Graph::build(workflow) {
+    let (graph, problems) = match Graph::build_checked(workflow, tools) {
         Ok((graph, problems)) => (Some(graph), problems),
         Err(problems) => (None, problems),
     };
@@ -70,6 +72,7 @@ fn to_flaw(problem: Problem, tool: &ToolDraft<'_>, edges: &[Spanned<'_>]) -> Fla
             part,
             pointer,
             span,
+            name: _,
         } => span_in_node(&tool.nodes[node.index()], *part, pointer, span.as_ref()),
     };
     Flaw {
@@ -92,17 +95,26 @@ fn span_in_node(
         NodePart::Expression | NodePart::Arguments | NodePart::Items | NodePart::Time => {
             Some("see docs.jsonata.org for the syntax".to_owned())
         }
-        NodePart::Schema(_) => None,
+        NodePart::ArgumentName | NodePart::Schema(_) => None,
     };
     let at = match part {
         NodePart::Expression => draft.sources.expression.unwrap_or(draft.id),
         NodePart::Rule(rule) => {
             let rule = draft.sources.rules.get(rule).copied();
-            rule.unwrap_or(draft.id).at_pointer(pointer)
+            let at = rule.unwrap_or(draft.id).at_pointer(pointer);
+            // The path of a `var` with a default is the first of a list.
+            let first = at.items().next().filter(|_| span.is_some());
+            first.unwrap_or(at)
         }
-        NodePart::Arguments => {
+        NodePart::ArgumentName => {
             let whole = draft.sources.arguments.unwrap_or(draft.id);
             let at = whole.at_pointer(pointer);
+            let place = at.own_key_span().unwrap_or_else(|| at.source_span());
+            return (place, hint);
+        }
+        NodePart::Arguments => {
+            let whole = draft.sources.arguments.or(draft.sources.tool);
+            let at = whole.unwrap_or(draft.id).at_pointer(pointer);
             if at.value.as_str().is_some() {
                 let text = "text that starts with `$` is an expression";
                 hint = Some(format!(

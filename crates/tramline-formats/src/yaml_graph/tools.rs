@@ -11,9 +11,11 @@ use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
 use tramline_workflow::flaw::FlawCode;
 use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::ToolName;
 use tramline_workflow::schema::Checker;
 use tramline_workflow::text::display_name;
-use tramline_workflow::workflow::{Workflow, WorkflowLimits};
+use tramline_workflow::tool_schema::{ToolSchema, ToolSchemas};
+use tramline_workflow::workflow::{WORKFLOW_SERVER, Workflow, WorkflowLimits};
 
 /// Longest name of a tool, in characters: the limit of MCP.
 const NAME_CHARS_MAX: usize = 128;
@@ -46,8 +48,37 @@ pub(super) struct ToolDraft<'t> {
     pub(super) nodes: Vec<NodeDraft<'t>>,
 }
 
+/// The schemas of the document's own tools, which its nodes can call, and of others.
+#[derive(Debug)]
+struct DocumentSchemas<'a> {
+    tools: &'a Value,
+    others: &'a dyn ToolSchemas,
+}
+
+impl ToolSchemas for DocumentSchemas<'_> {
+    fn find(&self, tool: &ToolName) -> Option<ToolSchema> {
+        if tool.server != WORKFLOW_SERVER {
+            return self.others.find(tool);
+        }
+        let mut tools = self.tools.as_array().unwrap_or_default().iter();
+        let is_it = |own: &&Value| own.get("name").and_then(Value::as_str) == Some(&tool.tool);
+        match tools.find(is_it) {
+            Some(own) => Some(ToolSchema {
+                input: own.get("inputSchema").cloned().unwrap_or_default(),
+                output: own.get("outputSchema").cloned(),
+                is_exact: false,
+            }),
+            None => self.others.find(tool),
+        }
+    }
+}
+
 /// Reads all tools.
-pub(super) fn read(root: Spanned<'_>, flaws: &mut FlawCollector) -> ParsedTools {
+pub(super) fn read(
+    root: Spanned<'_>,
+    schemas: &dyn ToolSchemas,
+    flaws: &mut FlawCollector,
+) -> ParsedTools {
     let mut tools = ParsedTools::default();
     let hint = "add `tools:` with at least one tool";
     let list = match fields::present(root, "tools") {
@@ -65,13 +96,17 @@ pub(super) fn read(root: Spanned<'_>, flaws: &mut FlawCollector) -> ParsedTools 
     let bounds = limits::read(root, WorkflowLimits::default(), flaws);
     let shared = SharedNodes::read(root, list, flaws);
     let mut names = HashSet::new();
+    let schemas = DocumentSchemas {
+        tools: list.value,
+        others: schemas,
+    };
     for at in list.items() {
         if at.value.as_object().is_none() {
             let hint = "start each tool with `- name:`";
             fields::report_wrong_type(at, "tools", "a list of objects", hint, flaws);
             continue;
         }
-        read_tool(at, bounds, &shared, &mut names, &mut tools, flaws);
+        read_tool(at, bounds, &shared, &schemas, &mut names, &mut tools, flaws);
     }
     shared.warn_unused(flaws);
     tools
@@ -81,6 +116,7 @@ fn read_tool<'t>(
     at: Spanned<'t>,
     bounds: WorkflowLimits,
     shared: &SharedNodes<'t>,
+    schemas: &DocumentSchemas<'_>,
     names: &mut HashSet<&'t Str>,
     tools: &mut ParsedTools,
     flaws: &mut FlawCollector,
@@ -122,7 +158,7 @@ fn read_tool<'t>(
     tools.calls.extend(call_checks::call_sites_of(&tool));
     workflow.nodes = tool.nodes.iter().map(|draft| draft.node.clone()).collect();
     workflow.edges = tool_edges(&tool).map(|(edge, _)| edge.clone()).collect();
-    if let Some(graph) = problem_spans::build(workflow, &tool, broken, flaws) {
+    if let Some(graph) = problem_spans::build(workflow, &tool, broken, schemas, flaws) {
         graph.keep_checkers(input.map(|(_, made)| made), output.map(|(_, made)| made));
         tools.workflows.push(Arc::new(graph));
     }

@@ -309,8 +309,11 @@ fn arguments(template: &Template, spelt: bool) -> Value {
         Template::Literal(value) => literal_value(value),
         Template::Expr(source) if source.starts_with('$') && !spelt => source.clone().into(),
         Template::Expr(source) => expression_value(source),
+        // `{expr: …}` would itself be read as an expression.
+        Template::Object(fields) if fields.iter().any(|(key, _)| key == "expr") => {
+            expression_value(&crate::pflow_ir::template_source(template))
+        }
         Template::Object(fields) => {
-            // `{expr: text}` would itself be read as an expression.
             let alone = |key: &str| fields.len() == 1 && matches!(key, "expr" | "value");
             let fields = fields
                 .iter()
@@ -331,10 +334,10 @@ fn literal_value(value: &Value) -> Value {
         }
         Value::Array(items) => Value::array(items.iter().map(literal_value)),
         Value::Object(map) => {
-            let text = |key: &str| map.get(key).and_then(Value::as_str);
-            let special =
-                text("expr").is_some() || text("value").is_some_and(|text| text.starts_with('$'));
-            if map.len() == 1 && special {
+            if map.contains_key("expr") {
+                return Value::object([("value", value.clone())]);
+            }
+            if super::arguments::escaped(value).is_some() {
                 return expression_value(&value.to_json());
             }
             Value::object(

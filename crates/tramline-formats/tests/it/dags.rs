@@ -3,12 +3,23 @@
 use proptest::prelude::*;
 use std::fmt::Write;
 use tramline_expr::Value;
-use tramline_formats::{Format, ReadOptions, json_dag};
+use tramline_formats::{Format, KnownServers, ReadOptions, json_dag};
 use tramline_syntax::MistypedFields;
+use tramline_workflow::tool_schema::NoSchemas;
 use tramline_workflow::workflow::{Action, Join, Template, UnhandledFailure, Workflow};
 
+/// Reads without the schemas of tools: these tests are about documents, not about calls.
+const PLAIN: ReadOptions<'static> = ReadOptions {
+    format: None,
+    name: "workflow",
+    known_servers: KnownServers::Configured(&[]),
+    mistyped_fields: MistypedFields::Warn,
+    folder: "",
+    tools: &NoSchemas,
+};
+
 fn read(text: &str) -> Workflow {
-    let read = tramline_formats::read(text.as_bytes(), ReadOptions::default());
+    let read = tramline_formats::read(text.as_bytes(), PLAIN);
     let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));
     assert_eq!(read.format, Format::Dag);
     assert_eq!(read.document.warnings, []);
@@ -16,7 +27,7 @@ fn read(text: &str) -> Workflow {
 }
 
 fn flaws(text: &str) -> Vec<String> {
-    let flaws = match tramline_formats::read(text.as_bytes(), ReadOptions::default()) {
+    let flaws = match tramline_formats::read(text.as_bytes(), PLAIN) {
         Ok(read) => read.document.warnings,
         Err(flaws) => flaws,
     };
@@ -139,7 +150,7 @@ fn all_flaws_are_reported_at_once_with_locations() {
 fn a_misspelled_field_is_an_error_where_the_document_runs_at_once() {
     let strict = ReadOptions {
         mistyped_fields: MistypedFields::Reject,
-        ..ReadOptions::default()
+        ..PLAIN
     };
     for (field, meant) in [
         ("aproval", "approval"),
@@ -160,7 +171,7 @@ fn a_misspelled_field_is_an_error_where_the_document_runs_at_once() {
         let hint = format!("did you mean `{meant}`?");
         assert_eq!(only.code.as_str(), "T0036", "{field}");
         assert_eq!(only.suggestion.as_deref(), Some(hint.as_str()), "{field}");
-        let told = json_dag::read_value(&value, ReadOptions::default()).unwrap();
+        let told = json_dag::read_value(&value, PLAIN).unwrap();
         assert_eq!(told.warnings[0].code.as_str(), "T0005", "{field}");
     }
     for text in [
@@ -181,7 +192,7 @@ fn flaws_of_a_value_have_pointers() {
         r#"{"tasks": [{"id": "a", "tool": "builtin:http", "arguments": {"x": [{"expr": "("}]}},
                       {"id": "b", "tool": "builtin:http", "depends_on": ["c"]}]}"#,
     );
-    let told = json_dag::read_value(&value.unwrap(), ReadOptions::default()).unwrap_err();
+    let told = json_dag::read_value(&value.unwrap(), PLAIN).unwrap_err();
     let told: Vec<_> = told.iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(
@@ -261,7 +272,7 @@ proptest! {
             let end = (begin + cut).min(good.len());
             if good.is_char_boundary(begin) && good.is_char_boundary(end) {
                 let spoilt = format!("{}{piece}{}", &good[..begin], &good[end..]);
-                if let Err(flaws) = tramline_formats::read(spoilt.as_bytes(), ReadOptions::default()) {
+                if let Err(flaws) = tramline_formats::read(spoilt.as_bytes(), PLAIN) {
                     prop_assert!(!flaws.is_empty());
                     prop_assert!(flaws.iter().all(|flaw| flaw.span.line > 0));
                 }

@@ -198,9 +198,9 @@ tools:
     executionLimits: {maxNodeExecutions: 100000, maxCalls: 3}
     nodes:
       - {id: start, type: entry, next: [a, b]}
-      - {id: a, type: mcp, server: builtin, tool: http, timeout: 5s, retry: 3, idempotent: true,
+      - {id: a, type: mcp, server: builtin, tool: http, args: {url: a}, timeout: 5s, retry: 3, idempotent: true,
          approval: true, on-error: join, next: join}
-      - {id: b, type: mcp, server: builtin, tool: http, timeout: 250, readOnly: false,
+      - {id: b, type: mcp, server: builtin, tool: http, args: {url: b}, timeout: 250, readOnly: false,
          retry: {max: 2, wait_ms: 10, backoff: 1.5}, approval: Costs money, onError: join, next: join}
       - {id: join, type: transform, join: all, transform: {expr: "1"}, next: done}
       - {id: done, type: exit}

@@ -24,12 +24,12 @@ tools:
         type: mcp
         server: files
         tool: list_directory
-        args: {path: "$.start.path", deep: [{expr: 'a.b''c'}, {value: "$5"}]}
+        args: {path: "$.start.path", deep: [{expr: '$.start.path & ''c'''}, {value: "$5"}]}
         timeout: 5s
         retry: {max: 2, wait_ms: 5}
         on-error: done
         next: way
-      - {id: other, type: transform, transform: {expr: "1 + \u00e9"}, next: way}
+      - {id: other, type: transform, transform: {expr: "'\u00e9' & 1"}, next: way}
       - id: way
         type: switch
         conditions:

@@ -2,10 +2,22 @@
 
 use tramline_expr::Value;
 use tramline_formats::{Format, KnownServers, ReadOptions, pflow_ir};
+use tramline_syntax::MistypedFields;
+use tramline_workflow::tool_schema::NoSchemas;
 use tramline_workflow::workflow::{Action, ItemFailures, Template, Workflow};
 
+/// Reads without the schemas of tools: these tests are about documents, not about calls.
+const PLAIN: ReadOptions<'static> = ReadOptions {
+    format: None,
+    name: "workflow",
+    known_servers: KnownServers::Configured(&[]),
+    mistyped_fields: MistypedFields::Warn,
+    folder: "",
+    tools: &NoSchemas,
+};
+
 fn read(text: &str) -> Workflow {
-    let read = tramline_formats::read(text.as_bytes(), ReadOptions::default());
+    let read = tramline_formats::read(text.as_bytes(), PLAIN);
     let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));
     assert_eq!(read.format, Format::Ir);
     assert_eq!(read.document.warnings, []);
@@ -13,7 +25,7 @@ fn read(text: &str) -> Workflow {
 }
 
 fn flaws(text: &str) -> Vec<String> {
-    let flaws = match tramline_formats::read(text.as_bytes(), ReadOptions::default()) {
+    let flaws = match tramline_formats::read(text.as_bytes(), PLAIN) {
         Ok(read) => read.document.warnings,
         Err(flaws) => flaws,
     };
@@ -88,7 +100,7 @@ fn templates_become_expressions() {
     let elsewhere = ["files".into()];
     let hint = ReadOptions {
         known_servers: KnownServers::Configured(&elsewhere),
-        ..ReadOptions::default()
+        ..PLAIN
     };
     let read =
         tramline_formats::read(text.as_bytes(), hint).unwrap_or_else(|flaws| panic!("{flaws:#?}"));
@@ -204,7 +216,7 @@ fn all_flaws_are_reported_at_once_with_locations() {
 fn flaws_of_a_value_have_pointers() {
     let value =
         Value::from_json(r#"{"nodes": [{"id": "a", "type": "http", "params": {"x": "${b}"}}]}"#);
-    let told = pflow_ir::read_value(&value.unwrap(), ReadOptions::default()).unwrap_err();
+    let told = pflow_ir::read_value(&value.unwrap(), PLAIN).unwrap_err();
     assert!(
         told[0].to_string().starts_with("/nodes/0/params/x [T0008]"),
         "{}",
@@ -221,7 +233,7 @@ fn arguments(params: &str, inputs: &str) -> Template {
     let read = |text: &str| {
         let hint = ReadOptions {
             known_servers: KnownServers::Any,
-            ..ReadOptions::default()
+            ..PLAIN
         };
         let read = tramline_formats::read(text.as_bytes(), hint);
         let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));

@@ -255,6 +255,14 @@ fn what_is_written_out_reads_back() {
         let written = pflow_markdown::write(&servers, &workflow);
         let again = match tramline_formats::read(written.text.as_bytes(), hint()) {
             Ok(read) => (*read.document.workflows[0].workflow).clone(),
+            // What could not be carried over is listed, and an argument may be among it.
+            Err(flaws) if !written.losses.is_empty() => {
+                let explained = |flaw: &Flaw| {
+                    flaw.code == FlawCode::BadArgument || flaw.code.severity() == Severity::Warning
+                };
+                assert!(flaws.iter().all(explained), "{flaws:#?}\n{}", written.text);
+                continue;
+            }
             Err(flaws) => panic!("{name}: {flaws:#?}\n{}", written.text),
         };
         if !written.losses.is_empty() {

@@ -8,6 +8,7 @@ use tramline_formats::yaml_graph::{self, GraphDocument};
 use tramline_formats::{ConvertedDocument, Format, KnownServers, ReadOptions, json_dag, pflow_ir};
 use tramline_syntax::MistypedFields;
 use tramline_workflow::ids::ToolName;
+use tramline_workflow::tool_schema::BuiltinSchemas;
 use tramline_workflow::workflow::{
     Action, Edge, FanOutSpec, ItemFailures, Join, Node, RetryPolicy, SwitchRule, Template,
     WaitTime, Workflow, WorkflowLimits,
@@ -19,6 +20,7 @@ const ANY: ReadOptions<'static> = ReadOptions {
     known_servers: KnownServers::Any,
     mistyped_fields: MistypedFields::Warn,
     folder: "",
+    tools: &BuiltinSchemas,
 };
 
 fn read(text: &str) -> GraphDocument {
@@ -82,7 +84,7 @@ fn dags_read_back() {
     let large = r#"{"name": "x", "tasks": [
         {"id": "a b", "tool": "s:t", "arguments": {"x": {"type": "literal", "value": {"expr": "no"}}}},
         {"id": "c", "tool": "s:t", "retry": {"max": 2, "wait_ms": 5, "backoff": 1.5}, "approval": true, "idempotent": false,
-         "arguments": {"t": "a $OUTPUT[a b].x-y[0], $OUTPUT[a b]", "w": "$OUTPUT[a b][\"k l\"]", "e": {"expr": "$.c"},
+         "arguments": {"t": "a $OUTPUT[a b].x-y[0], $OUTPUT[a b]", "w": "$OUTPUT[a b][\"k l\"]", "e": {"expr": "$.`a b`"},
                        "p": {"type": "parameter", "name": "q r"}, "l": "$OUTPUT [x]", "n": [{"deep": "$OUTPUT[a b]"}]}},
         {"id": "entry", "expr": "1 + 1", "depends_on": ["c", "a b"], "timeout": "5s"}
     ]}"#;
@@ -306,7 +308,12 @@ prop_compose! {
                 let last = to.pop();
                 for label in to {
                     edges.push(Edge::labelled(node.id.clone(), label.clone(), label.clone()));
-                    rules.push(SwitchRule { rule: rule.clone(), label });
+                    let rule = match &rule {
+                        // Text is not a rule.
+                        Value::String(text) => Value::object([("!", text.clone().into())]),
+                        other => other.clone(),
+                    };
+                    rules.push(SwitchRule { rule, label });
                 }
                 edges.extend(last.clone().map(|label| Edge::labelled(node.id.clone(), label.clone(), label)));
                 *otherwise = last;

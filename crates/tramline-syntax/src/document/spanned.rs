@@ -37,6 +37,15 @@ impl<'t> Spanned<'t> {
         is_field.then(|| self.marks().key_source_span(parent, slot as usize))
     }
 
+    /// Whether it is a field with this key.
+    pub fn own_key_is(&self, key: &str) -> bool {
+        let own = self.marks().get(self.node).parent;
+        own.is_some_and(|(parent, slot)| {
+            let parts = &self.marks().get(parent).parts;
+            parts.get(slot as usize).is_some_and(|part| part.key == key)
+        })
+    }
+
     /// How it was written.
     pub fn style(&self) -> YamlStyle {
         self.marks().get(self.node).style

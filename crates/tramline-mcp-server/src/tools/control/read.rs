@@ -15,6 +15,7 @@ use tramline_workflow::flaw::{Flaw, FlawCode, Severity};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, InvalidId, RunId};
 use tramline_workflow::run::Run;
+use tramline_workflow::tool_schema::BuiltinSchemas;
 use tramline_workflow::workflow::{Action, Template};
 
 /// Maximum size of a document, in bytes. Larger ones are rejected before parsing.
@@ -30,6 +31,7 @@ const OPTIONS: ReadOptions<'static> = ReadOptions {
     known_servers: KnownServers::Any,
     mistyped_fields: MistypedFields::Reject,
     folder: "",
+    tools: &BuiltinSchemas,
 };
 
 /// The text of an argument.
