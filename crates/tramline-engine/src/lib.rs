@@ -11,6 +11,7 @@ mod driver;
 mod engine;
 mod fault;
 mod journal_writer;
+mod known_schemas;
 mod long_work;
 pub mod policy;
 pub mod ports;
@@ -35,6 +36,7 @@ pub use engine::{
 };
 pub use fault::Fault;
 pub use journal_writer::run_status;
+pub use known_schemas::KnownSchemas;
 pub use long_work::{long_work, try_blocking};
 pub use policy::{ToolPattern, ToolPolicy};
 pub use recovery::RecoveryResult;

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
+use tramline_engine::KnownSchemas;
 use tramline_formats::SourceKind;
 use tramline_formats::{
     Format, KnownServers, ReadOptions, json_dag, pflow_ir, sop_markdown, yaml_graph,
@@ -65,17 +66,23 @@ pub(crate) async fn check(
 ) -> Result<Json<Told>, ApiError> {
     let name = given.name.as_deref().unwrap_or("workflow");
     let form = parse_format(given.format.as_deref(), name, &given.text)?;
-    let hint = read_options(name, &desk);
+    let schemas = KnownSchemas(desk.engine.tools().as_ref());
+    let hint = read_options(name, &desk, &schemas);
     let checked = diagnostics::check(&given.text, form, hint);
     Ok(Json(serde_json::to_value(checked).unwrap_or_default()))
 }
 
 /// The reader options for a text with this name.
-pub(crate) fn read_options<'a>(name: &'a str, desk: &'a AppState) -> ReadOptions<'a> {
+pub(crate) fn read_options<'a>(
+    name: &'a str,
+    desk: &'a AppState,
+    tools: &'a KnownSchemas<'a>,
+) -> ReadOptions<'a> {
     let (_, stem) = Format::of_file(name);
     ReadOptions {
         name: stem,
         known_servers: KnownServers::Configured(&desk.studio.known_servers),
+        tools,
         ..ReadOptions::default()
     }
 }

@@ -12,6 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::PoisonError;
 use tramline_engine::Admission;
+use tramline_engine::KnownSchemas;
 use tramline_formats::detect_kind_name;
 use tramline_formats::edit::{self, GraphEdit};
 use tramline_syntax::document::BYTES_MAX;
@@ -164,7 +165,9 @@ pub(crate) async fn apply_edits(
     let workflow = given.workflow.as_deref();
     let made =
         edit::apply_edits(&given.text, form, workflow, &given.edits).map_err(ApiError::refused)?;
-    let checked = diagnostics::check(&made.text, form, read_options(name, &desk));
+    let schemas = KnownSchemas(desk.engine.tools().as_ref());
+    let hint = read_options(name, &desk, &schemas);
+    let checked = diagnostics::check(&made.text, form, hint);
     Ok(Json(json!({
         "text": made.text,
         "patches": made.changes,

@@ -14,6 +14,7 @@ use tramline_formats::{Format, KnownServers, ReadOptions};
 use tramline_syntax::{MistypedFields, relative_path};
 use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
 use tramline_workflow::graph::Graph;
+use tramline_workflow::tool_schema::BuiltinSchemas;
 use tramline_workflow::workflow::{Action, WORKFLOW_SERVER, Workflow};
 
 /// At most this many documents may be called by path from one document. Bounds what one document
@@ -141,6 +142,7 @@ fn read_companion(
         known_servers: elsewhere,
         mistyped_fields: MistypedFields::Warn,
         folder,
+        tools: &BuiltinSchemas,
     };
     let read = tramline_formats::read(&bytes, hint).map_err(|flaws| {
         let first = flaws.first().map(ToString::to_string).unwrap_or_default();

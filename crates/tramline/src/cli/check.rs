@@ -73,7 +73,7 @@ pub(super) async fn main(common: CommonArgs, verb: Check) -> CliResult {
     if !verb.offline {
         let read = sound.iter().map(|(_, path, document)| (*path, document));
         trust::restrict_starts(&mut config, read, &verb.files, verb.trusting)?;
-        check_with_servers(&config, &sound, &verb.files, &mut found).await?;
+        check_with_servers(&config, &elsewhere, &sound, &verb.files, &mut found).await?;
     }
     Ok(found.show(common.json))
 }
@@ -81,6 +81,7 @@ pub(super) async fn main(common: CommonArgs, verb: Check) -> CliResult {
 /// Adds the flaws that only servers can reveal.
 async fn check_with_servers(
     config: &Config,
+    elsewhere: &[Str],
     sound: &[(usize, &Path, GraphDocument)],
     files: &[PathBuf],
     found: &mut CheckReport,
@@ -90,7 +91,15 @@ async fn check_with_servers(
     let equipment = app::tool_sources(config, documents(), settings)?;
     let saved = app::saved_names(config).await;
     let answers = tool_check::list_tools(&equipment, documents(), saved, LIST_TOOLS_TIMEOUT).await;
-    for (at, _, document) in sound {
+    for (at, path, document) in sound {
+        // The schemas of the servers' tools are known now.
+        let again =
+            documents::read_with(path, KnownServers::Configured(elsewhere), answers.schemas());
+        found.flawed[*at] = match again {
+            Ok((_, flawed)) | Err(Ok(flawed)) => flawed,
+            // It was readable a moment ago; what was found then still holds.
+            Err(Err(_)) => continue,
+        };
         found.flawed[*at].flaws.extend(answers.flaws(document));
     }
     for (server, failure) in answers.failed_servers() {

@@ -11,6 +11,7 @@ use tramline_formats::{Format, KnownServers, ParsedDocument, ReadOptions};
 use tramline_workflow::flaw::Flaw;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::text::nearest;
+use tramline_workflow::tool_schema::{BuiltinSchemas, ToolSchemas};
 
 /// A document's text with its flaws.
 pub(super) struct DocumentFlaws {
@@ -29,6 +30,15 @@ pub(super) fn read(
     path: &Path,
     elsewhere: KnownServers<'_>,
 ) -> Result<(ParsedDocument, DocumentFlaws), Result<DocumentFlaws, CliError>> {
+    read_with(path, elsewhere, &BuiltinSchemas)
+}
+
+/// Reads one document in any format, and checks its calls against the schemas of these tools.
+pub(super) fn read_with(
+    path: &Path,
+    elsewhere: KnownServers<'_>,
+    tools: &dyn ToolSchemas,
+) -> Result<(ParsedDocument, DocumentFlaws), Result<DocumentFlaws, CliError>> {
     let bytes = read_document(path).map_err(|message| Err(CliError::bad_input(message)))?;
     let shown = path.display().to_string();
     let flawed = |flaws| DocumentFlaws {
@@ -42,6 +52,7 @@ pub(super) fn read(
         format,
         name,
         known_servers: elsewhere,
+        tools,
         ..ReadOptions::default()
     };
     match tramline_formats::read(&bytes, hint) {

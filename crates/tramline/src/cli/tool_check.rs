@@ -1,22 +1,31 @@
 //! Checks with the servers that the tools which documents call exist.
 
 use crate::app::ToolSources;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 use tramline_builtin::SERVER;
-use tramline_engine::ports::Tools as _;
+use tramline_engine::ports::{Tool, Tools as _};
 use tramline_expr::Str;
 use tramline_formats::yaml_graph::{GraphDocument, ServerListing};
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::flaw::Flaw;
+use tramline_workflow::ids::ToolName;
+use tramline_workflow::tool_schema::{BuiltinSchemas, ToolSchema, ToolSchemas};
 use tramline_workflow::workflow::WORKFLOW_SERVER;
 
 /// The tool lists of servers.
 pub(super) struct ServerTools {
     lists: BTreeMap<Str, Result<Vec<Str>, Failure>>,
+    /// The schemas of the listed tools.
+    schemas: ListedSchemas,
     /// The servers that can be called.
     known: Vec<Str>,
 }
+
+/// The schemas of tools that servers have listed.
+#[derive(Debug, Default)]
+struct ListedSchemas(HashMap<ToolName, ToolSchema>);
 
 /// Lists the tools of every server that these documents call, concurrently, for at most `patience`.
 /// Saved workflows count as callable.
@@ -49,18 +58,28 @@ pub(super) async fn list_tools<'d>(
             (server, answer)
         });
     }
+    let mut schemas = ListedSchemas::default();
     while let Some(done) = asking.join_next().await {
         if let Ok((server, Some(answer))) = done {
-            said.insert(server, answer);
+            let names = answer.map(|tools| {
+                schemas.add(&tools);
+                let names = tools.iter().map(|tool| tool.name.tool.clone());
+                names.collect()
+            });
+            said.insert(server, names);
         }
     }
     let mut known = equipment.servers.names();
     known.push(SERVER.into());
-    ServerTools { lists: said, known }
+    ServerTools {
+        lists: said,
+        schemas,
+        known,
+    }
 }
 
-/// The names of one server's tools.
-async fn list(equipment: &ToolSources, server: &str) -> Option<Result<Vec<Str>, Failure>> {
+/// One server's tools.
+async fn list(equipment: &ToolSources, server: &str) -> Option<Result<Vec<Arc<Tool>>, Failure>> {
     let tools = match server {
         SERVER => equipment.builtin.list().await.pop()?.tools,
         server => {
@@ -69,11 +88,36 @@ async fn list(equipment: &ToolSources, server: &str) -> Option<Result<Vec<Str>, 
             equipment.servers.list_tools_of(server).await?
         }
     };
-    let tools = tools.map_err(|failure| equipment.settings.redact_failure(failure));
-    Some(tools.map(|tools| tools.iter().map(|tool| tool.name.tool.clone()).collect()))
+    Some(tools.map_err(|failure| equipment.settings.redact_failure(failure)))
+}
+
+impl ToolSchemas for ListedSchemas {
+    fn find(&self, tool: &ToolName) -> Option<ToolSchema> {
+        BuiltinSchemas
+            .find(tool)
+            .or_else(|| self.0.get(tool).cloned())
+    }
+}
+
+impl ListedSchemas {
+    fn add(&mut self, tools: &[Arc<Tool>]) {
+        for tool in tools {
+            let schema = ToolSchema {
+                input: tool.input_schema.clone(),
+                output: tool.output_schema.clone(),
+                is_exact: false,
+            };
+            self.0.insert(tool.name.clone(), schema);
+        }
+    }
 }
 
 impl ServerTools {
+    /// The schemas of the listed tools.
+    pub(super) fn schemas(&self) -> &dyn ToolSchemas {
+        &self.schemas
+    }
+
     /// The calls in a document to tools that no server has.
     pub(super) fn flaws(&self, document: &GraphDocument) -> Vec<Flaw> {
         document.check_tools(|server| match self.lists.get(server) {

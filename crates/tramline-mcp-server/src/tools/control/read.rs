@@ -6,17 +6,16 @@ use super::wait::ControlReply;
 use crate::document_check::{check_calls, check_known_calls, flaws_value};
 use crate::error_codes;
 use crate::tool::CallContext;
-use tramline_engine::LoadedRun;
+use tramline_engine::{KnownSchemas, LoadedRun};
 use tramline_expr::{Str, Value};
 use tramline_formats::yaml_graph::{CallSite, GraphDocument};
 use tramline_formats::{Format, KnownServers, ReadOptions, call_sites, json_dag};
 use tramline_syntax::MistypedFields;
-use tramline_workflow::flaw::{Flaw, FlawCode, Severity};
+use tramline_workflow::flaw::{Flaw, Severity};
 use tramline_workflow::graph::Graph;
-use tramline_workflow::ids::{Checkpoint, InvalidId, RunId};
+use tramline_workflow::ids::{BUILTIN, Checkpoint, InvalidId, RunId};
 use tramline_workflow::run::Run;
 use tramline_workflow::tool_schema::BuiltinSchemas;
-use tramline_workflow::workflow::{Action, Template};
 
 /// Maximum size of a document, in bytes. Larger ones are rejected before parsing.
 const DOCUMENT_BYTES_MAX: usize = 4 << 20;
@@ -97,17 +96,19 @@ pub(super) async fn read_dag(
     means: &CallContext,
     given: &Value,
 ) -> Result<GraphDocument, ControlError> {
-    let read = match given {
-        Value::String(written) if written.len() > DOCUMENT_BYTES_MAX => {
-            let message = format!("the workflow exceeds the limit of {DOCUMENT_BYTES_MAX} bytes");
-            return Err(ControlError::invalid_params(message));
-        }
+    if let Value::String(written) = given
+        && written.len() > DOCUMENT_BYTES_MAX
+    {
+        let message = format!("the workflow exceeds the limit of {DOCUMENT_BYTES_MAX} bytes");
+        return Err(ControlError::invalid_params(message));
+    }
+    let read = |options: ReadOptions<'_>| match given {
         Value::String(written) => {
-            tramline_formats::read(written.as_bytes(), OPTIONS).map(|read| read.document)
+            tramline_formats::read(written.as_bytes(), options).map(|read| read.document)
         }
-        other => json_dag::read_value(other, OPTIONS),
+        other => json_dag::read_value(other, options),
     };
-    let document = match read {
+    let document = match read(OPTIONS) {
         Ok(document) => document,
         Err(flaws) => return Err(invalid_document(means, given, flaws).await),
     };
@@ -120,7 +121,22 @@ pub(super) async fn read_dag(
         return Err(ControlError::invalid_params(message));
     }
     check_tools(means, &document).await?;
-    Ok(document)
+    if !calls_servers(&document) {
+        return Ok(document);
+    }
+    // The schemas of the servers' tools are known now.
+    let schemas = KnownSchemas(means.engine.tools().as_ref());
+    let options = ReadOptions {
+        tools: &schemas,
+        ..OPTIONS
+    };
+    read(options).map_err(|flaws| ControlError::from_flaws(&flaws))
+}
+
+/// Whether a document calls tools that are not built in.
+fn calls_servers(document: &GraphDocument) -> bool {
+    let mut calls = document.calls.iter();
+    calls.any(|call| call.name.server != BUILTIN)
 }
 
 /// Reads the tasks that a command adds to a graph and checks them, including their tools.
@@ -134,7 +150,16 @@ pub(super) async fn read_tasks(
         Err(flaws) => return Err(invalid_document(means, given, flaws).await),
     };
     check_tools(means, &growth.document).await?;
-    Ok(growth)
+    if !calls_servers(&growth.document) {
+        return Ok(growth);
+    }
+    let schemas = KnownSchemas(means.engine.tools().as_ref());
+    let options = ReadOptions {
+        tools: &schemas,
+        ..OPTIONS
+    };
+    let read = json_dag::read_patch(given, graph, options);
+    read.map_err(|flaws| ControlError::from_flaws(&flaws))
 }
 
 /// The error for a document that cannot be read: its flaws, and those of its calls.
@@ -153,8 +178,7 @@ async fn invalid_document(
     ControlError::from_flaws(&flaws)
 }
 
-/// Rejects calls to tools that do not exist or that lack a required argument. Servers are asked only about
-/// tools that are not known yet.
+/// Rejects calls to tools that do not exist. Servers are asked only about tools that are not known yet.
 async fn check_tools(means: &CallContext, document: &GraphDocument) -> Result<(), ControlError> {
     let known = |call: &CallSite| means.engine.tools().known(&call.name).is_some();
     let mut flaws = Vec::new();
@@ -163,52 +187,11 @@ async fn check_tools(means: &CallContext, document: &GraphDocument) -> Result<()
         let found = check_calls(means, document).await;
         flaws.extend(found.into_iter().filter(fatal));
     }
-    flaws.extend(missing_arguments(means, document));
     if flaws.is_empty() {
         Ok(())
     } else {
         Err(ControlError::from_flaws(&flaws))
     }
-}
-
-/// Required arguments that calls do not have, by the schemas of their tools. Arguments that are computed as a
-/// whole are only known when the call is made.
-fn missing_arguments(means: &CallContext, document: &GraphDocument) -> Vec<Flaw> {
-    let nodes = document.workflows.iter().flat_map(|graph| {
-        let nodes = graph.workflow.nodes.iter();
-        nodes.filter_map(|node| match &node.action {
-            Action::Call { arguments, .. } => Some((&node.id, arguments)),
-            _ => None,
-        })
-    });
-    let nodes: Vec<_> = nodes.collect();
-    // The calls of added tasks come after those of the graph.
-    let older = nodes.len().saturating_sub(document.calls.len());
-    let calls = nodes.into_iter().skip(older).zip(&document.calls);
-    let mut flaws = Vec::new();
-    for ((id, arguments), call) in calls {
-        let Some(tool) = means.engine.tools().known(&call.name) else {
-            continue;
-        };
-        let has = |key: &str| match arguments {
-            Template::Literal(given) => given.get(key).is_some(),
-            Template::Object(fields) => fields.iter().any(|(name, _)| name == key),
-            Template::Expr(_) | Template::Array(_) => true,
-        };
-        let required = tool.input_schema.get("required").and_then(Value::as_array);
-        let required = required.unwrap_or_default().iter();
-        let missing = required.filter_map(Value::as_str).filter(|key| !has(key));
-        flaws.extend(missing.map(|key| Flaw {
-            code: FlawCode::MissingField,
-            span: call.tool.clone(),
-            message: format!(
-                "task `{id}` lacks the argument `{key}` that {} requires",
-                call.name
-            ),
-            suggestion: Some(format!("add `{key}` to its arguments")),
-        }));
-    }
-    flaws
 }
 
 /// Adds the warnings about a document to the reply of a command: parts of it have no effect.

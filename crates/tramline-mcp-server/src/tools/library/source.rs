@@ -5,6 +5,7 @@ use crate::document_check::{check_known_calls, flaws_value};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_catalog::library::TEXT_BYTES_MAX;
+use tramline_engine::KnownSchemas;
 use tramline_expr::{Str, Value};
 use tramline_formats::yaml_graph::GraphDocument;
 use tramline_formats::{KnownServers, ReadOptions};
@@ -15,6 +16,7 @@ use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::BUILTIN;
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::text::{display_name, nearest};
+use tramline_workflow::tool_schema::{BuiltinSchemas, ToolSchemas};
 
 /// How long reading a file may take: longer means that the disk hangs.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -116,10 +118,15 @@ async fn read_file(with: ContextRef<'_>, path: &str) -> Result<String, LibraryRe
 impl DocumentText {
     /// Reads the document. Documents of agents run at once, so a misspelled field is an error.
     pub(super) fn read(&self) -> Result<GraphDocument, Vec<Flaw>> {
+        self.read_with(&BuiltinSchemas)
+    }
+
+    fn read_with(&self, tools: &dyn ToolSchemas) -> Result<GraphDocument, Vec<Flaw>> {
         let hint = ReadOptions {
             name: &self.name,
             known_servers: KnownServers::Any,
             mistyped_fields: MistypedFields::Reject,
+            tools,
             ..ReadOptions::default()
         };
         tramline_formats::read(self.text.as_bytes(), hint).map(|read| read.document)
@@ -127,22 +134,33 @@ impl DocumentText {
 
     /// Reads the document and collects all its flaws, including those of its calls if it is invalid.
     pub(super) async fn check(&self, with: ContextRef<'_>) -> (Option<GraphDocument>, Vec<Flaw>) {
-        match self.read() {
+        let (calls, own) = match self.read() {
             Ok(document) => {
-                let mut flaws = document.warnings.clone();
                 let own = document.workflows.iter();
                 let own = own.map(|graph| graph.workflow.name.clone()).collect();
-                flaws.extend(check_known_calls(with, &document.calls, own).await);
-                (Some(document), flaws)
+                (document.calls, own)
             }
-            Err(mut flaws) => {
+            Err(_) => {
                 let calls = tramline_formats::call_sites::find_call_sites(self.text.as_bytes());
-                flaws.extend(check_known_calls(with, &calls, Vec::new()).await);
-                flaws.sort_by_key(|flaw| (flaw.span.line, flaw.span.column));
-                flaws.dedup();
-                (None, flaws)
+                (calls, Vec::new())
             }
+        };
+        let of_calls = check_known_calls(with, &calls, own).await;
+        // The schemas of the servers' tools are known now.
+        let schemas = KnownSchemas(with.engine.tools().as_ref());
+        let (document, mut flaws) = match self.read_with(&schemas) {
+            Ok(document) => {
+                let warnings = document.warnings.clone();
+                (Some(document), warnings)
+            }
+            Err(flaws) => (None, flaws),
+        };
+        flaws.extend(of_calls);
+        if document.is_none() {
+            flaws.sort_by_key(|flaw| (flaw.span.line, flaw.span.column));
+            flaws.dedup();
         }
+        (document, flaws)
     }
 
     /// The document and its warnings, if it has no fatal flaws.
