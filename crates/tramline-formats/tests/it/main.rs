@@ -10,5 +10,6 @@ mod hostile_markdown;
 mod ir;
 mod markdown;
 mod shared;
+mod slips;
 mod sops;
 mod written;

@@ -327,6 +327,10 @@ impl NodeCompiler<'_> {
     }
 
     fn add_problem(&mut self, code: FlawCode, part: NodePart, pointer: String, error: ExprError) {
+        // An unknown operator comes with those that were probably meant.
+        let meant = error.value.as_ref().filter(|_| error.code == "J0001");
+        let meant = meant.and_then(|names| names.at(0)?.as_str());
+        let suggestion = meant.map(|meant| format!("did you mean `{meant}`?"));
         self.problems.push(Problem {
             code,
             location: ProblemLocation::Inside {
@@ -337,7 +341,7 @@ impl NodeCompiler<'_> {
                 name: None,
             },
             message: format!("{} ({})", error.message, error.code),
-            suggestion: None,
+            suggestion,
         });
     }
 
