@@ -11,6 +11,7 @@ const SUBJECTS: &[&str] = &[
     "engine",
     "telemetry",
     "expr",
+    "check",
     "graphs",
     "control",
     "loop",
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         Some((subject, rest)) if subject == "engine" => engine(&["tramline"], rest),
         Some((subject, _)) if subject == "telemetry" => engine(&[], arguments),
         Some((subject, rest)) if subject == "expr" => expr(rest),
+        Some((subject, rest)) if subject == "check" => check(rest),
         Some((subject, rest)) if subject == "graphs" => graphs(rest),
         Some((subject, rest)) if subject == "control" => control(rest),
         Some((subject, rest)) if subject == "loop" => loop_bench(rest),
@@ -88,6 +90,13 @@ fn expr(arguments: &[String]) -> Result<()> {
             .args(arguments)
             .env("NODE_PATH", modules),
     )
+}
+
+/// The check of a graph with 500 nodes, without servers.
+fn check(arguments: &[String]) -> Result<()> {
+    let what = "run --quiet --release --package tramline-formats --example check_speed --";
+    let mut program = shell::cargo(&what.split_whitespace().collect::<Vec<_>>());
+    shell::run(program.args(arguments))
 }
 
 /// Recorded SOP sessions through the gate of a procedure; with `--moves`, the time that a move

@@ -60,6 +60,9 @@ pub fn explain_branch(
     Some(weighed)
 }
 
+/// Marks an operand that has no value in the data.
+const NO_VALUE: &str = " (no value)";
+
 /// The explanation tree of a rule: operators by name, variables and plain values by source.
 fn explanation_tree(rule: &Value, told: &RuleExplanation) -> ExplanationNode {
     let part = value_at_pointer(rule, &told.path);
@@ -68,7 +71,11 @@ fn explanation_tree(rule: &Value, told: &RuleExplanation) -> ExplanationNode {
         "" => (source(), Vec::new()),
         "var" => {
             let argument = part.and_then(|part| part.get("var")).or(part);
-            let text = argument.map_or_else(source, |it| truncate(&source_text(it)));
+            let mut text = argument.map_or_else(source, |it| truncate(&source_text(it)));
+            // A comparison with nothing is rarely meant, so it must not look like one with null.
+            if told.error.is_none() && told.value.as_ref().is_none_or(Value::is_null) {
+                text.push_str(NO_VALUE);
+            }
             let inner = told.expression.as_ref();
             let inner = inner.zip(argument.and_then(Value::as_str));
             let below = inner.map_or_else(Vec::new, |(inner, text)| {
@@ -146,6 +153,12 @@ mod tests {
             below,
             [("order.total", Some(120.into())), ("100", Some(100.into()))]
         );
+    }
+
+    #[test]
+    fn an_operand_without_a_value_is_marked() {
+        let tree = told(r#"{">": [{"var": "order.totl"}, 100]}"#, r#"{"order": {}}"#);
+        assert_eq!(tree.children[0].what, "order.totl (no value)");
     }
 
     #[test]
