@@ -9,8 +9,8 @@ use tramline_expr::{Map, Str, Value};
 use tramline_workflow::ids::{NodeIx, RunId, Seq, ToolName};
 use tramline_workflow::journal::InvalidEvent;
 use tramline_workflow::journal::{
-    CarriedCall, CarriedState, Entry, Event, MoveKind, Outcome, RunEvent, SessionNote, SopEvent,
-    SopMove, SopPosition, SopStarted, ToolAnswered, ToolCalled,
+    CarriedCall, CarriedState, Entry, Event, MoveKind, Outcome, SessionNote, SopEvent, SopMove,
+    SopPosition, SopStarted, ToolAnswered, ToolCalled,
 };
 use tramline_workflow::sop::Sop;
 use tramline_workflow::todo::Todo;
@@ -158,11 +158,11 @@ impl SopSession {
         if self.outcome.is_some() {
             return Err(illegal("the session has ended"));
         }
-        match &entry.event {
-            Event::Sop(event) => self.apply_event(event).map_err(illegal)?,
-            Event::Run(RunEvent::Finished { outcome }) => self.outcome = Some(outcome.clone()),
-            Event::Run(event) if event.is_take_over() => {}
-            Event::Run(_) => return Err(illegal("it does not belong to an SOP session")),
+        match (&entry.event, entry.event.outcome()) {
+            (Event::Sop(event), _) => self.apply_event(event).map_err(illegal)?,
+            (Event::Run(_), Some(outcome)) => self.outcome = Some(outcome.clone()),
+            (Event::Run(event), None) if event.is_take_over() => {}
+            (Event::Run(_), None) => return Err(illegal("it does not belong to an SOP session")),
         }
         self.record_met_demands();
         self.seq = entry.seq;

@@ -21,7 +21,7 @@ use tramline_views::trace::{self, Trace};
 use tramline_workflow::explanation::{ExplanationNode, trial_limits};
 use tramline_workflow::ids::{RunId, Seq, StepNo, ToolName};
 use tramline_workflow::inspect::RunInspector;
-use tramline_workflow::journal::{Entry, Event, RunEvent, SopEvent};
+use tramline_workflow::journal::{Entry, Event, Outcome, SopEvent};
 use tramline_workflow::scope::EvalMoment;
 
 /// The maximum number of steps in one reply.
@@ -66,25 +66,8 @@ pub(crate) async fn at(
             return Err(ApiError::not_found("the run is not an SOP session"));
         };
         let mut told = serde_json::to_value(RunSnapshot::of_sop(sop, past)).unwrap_or_default();
-        let ended = past.last().and_then(|entry| match &entry.event {
-            Event::Run(RunEvent::Finished { outcome }) => Some(outcome.status()),
-            Event::Run(
-                RunEvent::Started(_)
-                | RunEvent::Resumed { .. }
-                | RunEvent::StepStarted { .. }
-                | RunEvent::FannedOut { .. }
-                | RunEvent::FannedIn { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::AttemptFailed { .. }
-                | RunEvent::StepFinished { .. }
-                | RunEvent::StepFailed { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Answered { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::GraphExtended { .. },
-            )
-            | Event::Sop(_) => None,
-        });
+        let ended = past.last().and_then(|entry| entry.event.outcome());
+        let ended = ended.map(Outcome::status);
         told["status"] = json!(ended.unwrap_or(RunStatus::SopSession.as_str()));
         told["questions"] = json!([]);
         return Ok(Json(told));

@@ -50,28 +50,8 @@ pub(crate) async fn amendments(
 ) -> Result<Json<Told>, ApiError> {
     let run: RunId = run.parse()?;
     let loaded = response::load(&desk.engine, &owner, &run).await?;
-    let made = loaded
-        .entries
-        .iter()
-        .filter_map(|entry| match &entry.event {
-            Event::Run(RunEvent::GraphExtended { patch, by }) => Some((entry, patch, by)),
-            Event::Run(
-                RunEvent::Started(_)
-                | RunEvent::Resumed { .. }
-                | RunEvent::StepStarted { .. }
-                | RunEvent::FannedOut { .. }
-                | RunEvent::FannedIn { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::AttemptFailed { .. }
-                | RunEvent::StepFinished { .. }
-                | RunEvent::StepFailed { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Answered { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::Finished { .. },
-            )
-            | Event::Sop(_) => None,
-        });
+    let made = loaded.entries.iter();
+    let made = made.filter_map(|entry| entry.event.patch().map(|(patch, by)| (entry, patch, by)));
     let made = made.enumerate().map(|(number, (entry, patch, by))| {
         let mut told = patch_json(&desk.engine, number + 1, patch);
         told["seq"] = json!(entry.seq);

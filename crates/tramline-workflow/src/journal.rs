@@ -96,9 +96,98 @@ impl From<SopEvent> for Event {
 impl Event {
     /// How the run or the session ended, if this is its last event.
     pub fn outcome(&self) -> Option<&Outcome> {
+        let Self::Run(RunEvent::Finished { outcome }) = self else {
+            return None;
+        };
+        Some(outcome)
+    }
+
+    /// The patch and who made it, if the graph was extended.
+    pub fn patch(&self) -> Option<(&Patch, &Str)> {
+        let Self::Run(RunEvent::GraphExtended { patch, by }) = self else {
+            return None;
+        };
+        Some((patch, by))
+    }
+
+    /// The position of the pause that it answers.
+    pub fn answered_pause(&self) -> Option<Seq> {
+        let Self::Run(RunEvent::Answered { pause, .. }) = self else {
+            return None;
+        };
+        Some(*pause)
+    }
+
+    /// The role of an event of a run.
+    pub fn role(&self) -> Option<EventRole> {
         match self {
-            Self::Run(RunEvent::Finished { outcome }) => Some(outcome),
-            Self::Run(_) | Self::Sop(_) => None,
+            Self::Run(event) => Some(event.role()),
+            Self::Sop(_) => None,
+        }
+    }
+
+    /// Whether it is a command, which any process may append.
+    pub fn is_command(&self) -> bool {
+        self.role() == Some(EventRole::Command)
+    }
+
+    /// The step it ends, with its node.
+    pub fn ended_step(&self) -> Option<(StepNo, NodeIx)> {
+        let Some(EventRole::StepEnd { step, node, .. }) = self.role() else {
+            return None;
+        };
+        Some((step, node))
+    }
+}
+
+/// The role of an event in its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventRole {
+    /// The run starts.
+    Start,
+    /// A process takes over the run.
+    TakeOver,
+    /// A step starts, or makes another attempt.
+    StepStart {
+        /// The step number.
+        step: StepNo,
+        /// Whether it announces a call; otherwise it fans out or waits.
+        is_call: bool,
+    },
+    /// An attempt of a step failed.
+    AttemptFailed {
+        /// The step number.
+        step: StepNo,
+        /// Whether the call may have happened.
+        in_doubt: bool,
+    },
+    /// A step ends.
+    StepEnd {
+        /// The step number.
+        step: StepNo,
+        /// The node.
+        node: NodeIx,
+        /// Whether it only collects the outputs of a fan-out's items.
+        is_fan_in: bool,
+    },
+    /// The run pauses.
+    Pause {
+        /// The open step that the pause is about.
+        step: Option<StepNo>,
+    },
+    /// A command, which any process may append. All others come from the driver.
+    Command,
+}
+
+impl EventRole {
+    /// The step it belongs to.
+    pub fn step(self) -> Option<StepNo> {
+        match self {
+            Self::StepStart { step, .. }
+            | Self::AttemptFailed { step, .. }
+            | Self::StepEnd { step, .. } => Some(step),
+            Self::Pause { step } => step,
+            Self::Start | Self::TakeOver | Self::Command => None,
         }
     }
 }
@@ -234,6 +323,38 @@ pub enum RunEvent {
 }
 
 impl RunEvent {
+    /// The role of the event.
+    pub fn role(&self) -> EventRole {
+        let start = |step: &StepNo, is_call| EventRole::StepStart {
+            step: *step,
+            is_call,
+        };
+        let end = |step: &StepNo, node: &NodeIx, is_fan_in| EventRole::StepEnd {
+            step: *step,
+            node: *node,
+            is_fan_in,
+        };
+        match self {
+            RunEvent::Started(_) => EventRole::Start,
+            RunEvent::Resumed { .. } => EventRole::TakeOver,
+            RunEvent::StepStarted { step, .. } => start(step, true),
+            RunEvent::FannedOut { step, .. } | RunEvent::Waiting { step, .. } => start(step, false),
+            RunEvent::AttemptFailed { step, in_doubt, .. } => EventRole::AttemptFailed {
+                step: *step,
+                in_doubt: *in_doubt,
+            },
+            RunEvent::StepFinished { step, node, .. } | RunEvent::StepFailed { step, node, .. } => {
+                end(step, node, false)
+            }
+            RunEvent::FannedIn { step, node } => end(step, node, true),
+            RunEvent::Paused { pause } => EventRole::Pause { step: pause.step() },
+            RunEvent::Answered { .. }
+            | RunEvent::BreakpointsSet { .. }
+            | RunEvent::GraphExtended { .. }
+            | RunEvent::Finished { .. } => EventRole::Command,
+        }
+    }
+
     /// Whether it says that a process took over; journals of SOP sessions may contain it too.
     pub fn is_take_over(&self) -> bool {
         matches!(self, Self::Resumed { .. })

@@ -11,33 +11,8 @@ use crate::fault::Fault;
 use crate::ports::Claim;
 use std::collections::BTreeSet;
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Entry, Event, Pause, RunEvent};
+use tramline_workflow::journal::{Entry, Event, EventRole, RunEvent};
 use tramline_workflow::run::{Run, StepStage};
-
-/// Whether an event is a command, which any process may append. All others come from the driver.
-pub(super) fn is_command(event: &Event) -> bool {
-    match event {
-        Event::Run(
-            RunEvent::Answered { .. }
-            | RunEvent::BreakpointsSet { .. }
-            | RunEvent::GraphExtended { .. }
-            | RunEvent::Finished { .. },
-        ) => true,
-        Event::Run(
-            RunEvent::Started(_)
-            | RunEvent::Resumed { .. }
-            | RunEvent::StepStarted { .. }
-            | RunEvent::FannedOut { .. }
-            | RunEvent::FannedIn { .. }
-            | RunEvent::Waiting { .. }
-            | RunEvent::AttemptFailed { .. }
-            | RunEvent::StepFinished { .. }
-            | RunEvent::StepFailed { .. }
-            | RunEvent::Paused { .. },
-        )
-        | Event::Sop(_) => false,
-    }
-}
 
 impl Driver {
     /// Continues after other writers' events came before ours.
@@ -49,7 +24,7 @@ impl Driver {
         let load = self.inner.load(&self.run.id);
         let loaded = self.in_flight.poll_while(load).await?;
         let (before, theirs) = loaded.entries.split_at(seen as usize);
-        if !theirs.iter().all(|entry| is_command(&entry.event)) {
+        if !theirs.iter().all(|entry| entry.event.is_command()) {
             return self.reload_run().await;
         }
         let before = Engine::from_inner(self.inner.clone()).fold(&self.run.id, before)?;
@@ -86,38 +61,27 @@ impl Driver {
             .collect();
         let mut announced = Vec::new();
         for Entry { event, .. } in ours {
-            let (step, is_attempt) = match &event {
-                Event::Run(RunEvent::Resumed { .. }) if self.run.outcome.is_none() => (None, false),
-                Event::Run(RunEvent::Answered { pause, .. }) => {
-                    self.check_still_pending(*pause)?;
-                    (None, false)
-                }
-                Event::Run(RunEvent::StepStarted { step, .. }) => (Some(*step), true),
-                Event::Run(RunEvent::StepFinished { step, .. })
-                | Event::Run(RunEvent::StepFailed { step, .. })
-                | Event::Run(RunEvent::AttemptFailed { step, .. })
-                | Event::Run(RunEvent::Paused {
-                    pause: Pause::InDoubt { step, .. } | Pause::Child { step, .. },
-                }) => (Some(*step), false),
-                Event::Run(
-                    RunEvent::Started(_)
-                    | RunEvent::Resumed { .. }
-                    | RunEvent::FannedOut { .. }
-                    | RunEvent::FannedIn { .. }
-                    | RunEvent::Waiting { .. }
-                    | RunEvent::Paused { .. }
-                    | RunEvent::BreakpointsSet { .. }
-                    | RunEvent::GraphExtended { .. }
-                    | RunEvent::Finished { .. },
-                )
-                | Event::Sop(_) => continue,
+            let role = event.role();
+            let is_kept = match role {
+                Some(EventRole::TakeOver) => self.run.outcome.is_none(),
+                Some(EventRole::StepStart { is_call, .. }) => is_call,
+                Some(EventRole::AttemptFailed { .. }) => true,
+                Some(EventRole::StepEnd { is_fan_in, .. }) => !is_fan_in,
+                Some(EventRole::Pause { step }) => step.is_some(),
+                Some(EventRole::Command) => match event.answered_pause() {
+                    Some(pause) => self.check_still_pending(pause).map(|()| true)?,
+                    None => false,
+                },
+                Some(EventRole::Start) | None => false,
             };
+            let step = role.and_then(EventRole::step);
             // A failed item may have closed the others.
             let is_theirs =
                 |step| !untouched.contains(&step) || !self.run.open_steps.contains_key(&step);
-            if step.is_some_and(is_theirs) {
+            if !is_kept || step.is_some_and(is_theirs) {
                 continue;
             }
+            let is_attempt = matches!(role, Some(EventRole::StepStart { .. }));
             let seq = self.journal.record(&mut self.run, event)?;
             announced.extend(step.filter(|_| is_attempt).map(|step| (step, seq)));
         }
@@ -139,8 +103,7 @@ impl Driver {
     /// journal. Our answers are applied again or, while another process drives the run, appended
     /// for that process.
     pub(super) async fn reload_run(&mut self) -> Result<(), Fault> {
-        let is_answer =
-            |entry: &Entry| matches!(entry.event, Event::Run(RunEvent::Answered { .. }));
+        let is_answer = |entry: &Entry| entry.event.answered_pause().is_some();
         let ours = self.journal.discard().into_iter();
         let mut answers: Vec<Event> = ours.filter(is_answer).map(|entry| entry.event).collect();
         // No non-repeatable call has been sent: its start would be in the journal.
@@ -176,8 +139,8 @@ impl Driver {
         self.journal
             .record(&mut self.run, Event::Run(RunEvent::Resumed { by }))?;
         for answer in answers {
-            if let Event::Run(RunEvent::Answered { pause, .. }) = &answer {
-                self.check_still_pending(*pause)?;
+            if let Some(pause) = answer.answered_pause() {
+                self.check_still_pending(pause)?;
             }
             self.journal.record_command(&mut self.run, answer)?;
         }

@@ -1,7 +1,6 @@
 //! Events of other writers in a run that is being driven: answers, patches, aborts.
 
 use super::Driver;
-use super::append_conflict::is_command;
 use crate::engine::{ended_fault, stale_checkpoint};
 use crate::fault::Fault;
 use crate::journal_writer::damaged_journal;
@@ -62,7 +61,7 @@ impl Driver {
         }
         let read = self.inner.read_events(&self.run.id, self.journal.durable);
         let (entries, bytes) = self.in_flight.poll_while(read).await?;
-        if !entries.iter().all(|entry| is_command(&entry.event)) {
+        if !entries.iter().all(|entry| entry.event.is_command()) {
             return self.reload_run().await;
         }
         for entry in &entries {

@@ -17,9 +17,7 @@ use tramline_views::trace;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo};
-use tramline_workflow::journal::{
-    AgentRun, Answer, Budget, Event, Outcome, ParentStep, Pause, RunEvent,
-};
+use tramline_workflow::journal::{AgentRun, Answer, Budget, Outcome, ParentStep, Pause};
 use tramline_workflow::run::{OpenStep, Run};
 use tramline_workflow::text::nearest;
 use tramline_workflow::trace_context::TraceContext;
@@ -190,7 +188,8 @@ impl Engine {
                 }
             };
             match entry {
-                Ok(Some(entry)) if matches!(entry.event, Event::Run(RunEvent::Finished { .. })) => {
+                Ok(Some(entry)) if entry.event.outcome().is_none() => {}
+                Ok(Some(_)) => {
                     return match self.load(id).await {
                         Ok(loaded) => match &loaded.run.outcome {
                             Some(outcome) => child_outcome(&loaded.run.graph, id, outcome),
@@ -199,7 +198,6 @@ impl Engine {
                         Err(fault) => child_unavailable(id.as_str(), &fault),
                     };
                 }
-                Ok(Some(_)) => {}
                 Ok(None) => return ChildOutcome::Paused(id.clone()),
                 Err(fault) => return child_unavailable(id.as_str(), &fault),
             }

@@ -109,35 +109,12 @@ pub(super) fn seq_of_point(id: &RunId, entries: &[Entry], at: JournalPoint) -> R
         ))),
         JournalPoint::Step(step) => entries
             .iter()
-            .find(|entry| ended_step(&entry.event) == Some(step))
+            .find(|entry| entry.event.ended_step().is_some_and(|(it, _)| it == step))
             .map(|entry| entry.seq)
             .ok_or_else(|| {
                 Fault::Rejected(format!(
                     "step {step} of {id} has not ended; `tramline runs show {id}` lists the steps"
                 ))
             }),
-    }
-}
-
-/// The step that an event ends.
-pub(super) fn ended_step(event: &Event) -> Option<StepNo> {
-    match event {
-        Event::Run(RunEvent::StepFinished { step, .. })
-        | Event::Run(RunEvent::StepFailed { step, .. })
-        | Event::Run(RunEvent::FannedIn { step, .. }) => Some(*step),
-        Event::Run(
-            RunEvent::Started(_)
-            | RunEvent::Resumed { .. }
-            | RunEvent::StepStarted { .. }
-            | RunEvent::FannedOut { .. }
-            | RunEvent::Waiting { .. }
-            | RunEvent::AttemptFailed { .. }
-            | RunEvent::Paused { .. }
-            | RunEvent::Answered { .. }
-            | RunEvent::BreakpointsSet { .. }
-            | RunEvent::GraphExtended { .. }
-            | RunEvent::Finished { .. },
-        )
-        | Event::Sop(_) => None,
     }
 }

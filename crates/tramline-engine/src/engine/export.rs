@@ -248,23 +248,22 @@ fn end_imported(journal: Vec<(i64, Event)>, owner: RunOwner) -> Result<Vec<Entry
     let mut entries: Vec<Entry> = places
         .map(|(seq, (at_ms, event))| Entry { seq, at_ms, event })
         .collect();
-    match entries.first_mut().map(|entry| &mut entry.event) {
-        Some(Event::Run(RunEvent::Started(started))) => {
-            started.owner = owner.0;
-            started.origin = Value::Null;
-            started.parent = None;
-        }
-        Some(Event::Sop(SopEvent::SopStarted(begun))) => {
-            begun.owner = owner.0;
-            begun.origin = Value::Null;
-            begun.pinned = None;
-        }
-        Some(_) | None => return Err("its journal has no first event".to_owned()),
+    let first = entries.first_mut().map(|entry| &mut entry.event);
+    if let Some(Event::Run(RunEvent::Started(started))) = first {
+        started.owner = owner.0;
+        started.origin = Value::Null;
+        started.parent = None;
+    } else if let Some(Event::Sop(SopEvent::SopStarted(begun))) = first {
+        begun.owner = owner.0;
+        begun.origin = Value::Null;
+        begun.pinned = None;
+    } else {
+        return Err("its journal has no first event".to_owned());
     }
     let last = entries.last().map(|entry| (entry.seq, entry.at_ms));
     let ended = entries
         .last()
-        .is_some_and(|entry| matches!(entry.event, Event::Run(RunEvent::Finished { .. })));
+        .is_some_and(|entry| entry.event.outcome().is_some());
     if let (Some((seq, at_ms)), false) = (last, ended) {
         let outcome = Outcome::Aborted {
             by: "import".into(),

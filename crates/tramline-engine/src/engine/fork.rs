@@ -3,7 +3,7 @@
 //! Calls made before that step are facts and are not repeated. For later calls of the other run
 //! that must not be repeated, the fork asks first.
 
-use super::debugger::{ended_step, seq_of_point};
+use super::debugger::seq_of_point;
 use super::{Engine, JournalPoint, RunHandle};
 use crate::audit::CommandNote;
 use crate::fault::Fault;
@@ -225,17 +225,11 @@ fn replace_input(graph: &Graph, past: &mut [Entry], input: Value) -> Result<(), 
 /// Replaces the output of the last event's step.
 fn replace_output(graph: &Graph, past: &mut [Entry], output: Value) -> Result<(), Fault> {
     let last = past.last_mut().map(|entry| &mut entry.event);
-    let Some(Event::Run(
-        RunEvent::StepFinished { step, node, .. }
-        | RunEvent::StepFailed { step, node, .. }
-        | RunEvent::FannedIn { step, node },
-    )) = &last
-    else {
+    let Some((step, node)) = last.as_ref().and_then(|event| event.ended_step()) else {
         return Err(Fault::Rejected(
             "only the output of a step can be replaced: fork after a step that has ended".into(),
         ));
     };
-    let (step, node) = (*step, *node);
     let label = match (&graph.node(node).action, &output) {
         (Action::Choose { rules, otherwise }, Value::String(to)) => {
             let known = rules.iter().map(|rule| &rule.label).chain(otherwise);
@@ -294,7 +288,11 @@ fn add_known_results(stood: &Run, later: &[Entry], past: &mut Vec<Entry>) {
         open.is_some_and(|open| !matches!(open.stage, StepStage::Sleeping(_)))
     };
     for entry in later {
-        if ended_step(&entry.event).is_some_and(|step| left(&step)) {
+        if entry
+            .event
+            .ended_step()
+            .is_some_and(|(step, _)| left(&step))
+        {
             let seq = past.len() as Seq + 1;
             past.push(Entry {
                 seq,

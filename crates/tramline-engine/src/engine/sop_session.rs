@@ -201,15 +201,14 @@ impl EngineInner {
             return Ok(seat);
         }
         let (entries, _) = self.read_events(id, 0).await?;
-        match entries.first().map(|entry| &entry.event) {
-            None => return Err(Fault::NotFound(id.clone())),
-            Some(Event::Sop(SopEvent::SopStarted(_))) => {}
-            Some(_) => {
-                let message = format!(
-                    "{id} is a workflow run, not an SOP session; use `tramline runs show {id}`"
-                );
-                return Err(Fault::Rejected(message));
-            }
+        let Some(first) = entries.first() else {
+            return Err(Fault::NotFound(id.clone()));
+        };
+        if !matches!(first.event, Event::Sop(SopEvent::SopStarted(_))) {
+            let message = format!(
+                "{id} is a workflow run, not an SOP session; use `tramline runs show {id}`"
+            );
+            return Err(Fault::Rejected(message));
         }
         let build = |sop: &Arc<Sop>| self.documents.procedures.built(sop);
         let walk =

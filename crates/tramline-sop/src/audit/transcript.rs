@@ -5,7 +5,7 @@ use tramline_expr::{Str, Value};
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::{
-    Entry, Event, MoveKind, RunEvent, SessionNote, SopEvent, ToolAnswered, ToolCalled,
+    Entry, Event, MoveKind, SessionNote, SopEvent, ToolAnswered, ToolCalled,
 };
 
 /// Entries per transcript; bounds the memory of an audit.
@@ -91,8 +91,14 @@ impl Transcript {
         };
         let mut calls: HashMap<u32, (usize, &ToolCalled)> = HashMap::new();
         for entry in entries {
-            match &entry.event {
-                Event::Sop(SopEvent::Moved(moved)) => {
+            if entry.event.outcome().is_some() {
+                made.entries.push(TranscriptEntry::Message);
+            }
+            let Event::Sop(event) = &entry.event else {
+                continue;
+            };
+            match event {
+                SopEvent::Moved(moved) => {
                     let sop = begun.sops.get(moved.to.sop as usize)?;
                     // The move into a nested procedure follows automatically.
                     if moved.way != MoveKind::Into {
@@ -101,13 +107,13 @@ impl Transcript {
                         ));
                     }
                 }
-                Event::Sop(SopEvent::Noted(note)) => match &**note {
+                SopEvent::Noted(note) => match &**note {
                     SessionNote::Slots(slots) => {
                         made.entries.push(TranscriptEntry::Slots(slots.clone()))
                     }
                     SessionNote::Todos(_) => made.entries.push(TranscriptEntry::Message),
                 },
-                Event::Sop(SopEvent::ToolCalled(called)) => {
+                SopEvent::ToolCalled(called) => {
                     calls.insert(called.call, (made.entries.len(), &**called));
                     made.entries.push(match &called.run {
                         None => call(called, None),
@@ -115,7 +121,7 @@ impl Transcript {
                         Some(_) => TranscriptEntry::Message,
                     });
                 }
-                Event::Sop(SopEvent::ToolAnswered(answered)) => {
+                SopEvent::ToolAnswered(answered) => {
                     if let Some((at, called)) = calls.get(&answered.call)
                         && was_made(called, answered)
                         && let Some(act) = made.entries.get_mut(*at)
@@ -123,25 +129,9 @@ impl Transcript {
                         *act = call(called, Some(answered));
                     }
                 }
-                Event::Run(RunEvent::Finished { .. })
-                | Event::Sop(SopEvent::Refused(_) | SopEvent::SopStarted(_)) => {
+                SopEvent::Refused(_) | SopEvent::SopStarted(_) => {
                     made.entries.push(TranscriptEntry::Message);
                 }
-                Event::Run(
-                    RunEvent::Started(_)
-                    | RunEvent::Resumed { .. }
-                    | RunEvent::StepStarted { .. }
-                    | RunEvent::FannedOut { .. }
-                    | RunEvent::FannedIn { .. }
-                    | RunEvent::Waiting { .. }
-                    | RunEvent::AttemptFailed { .. }
-                    | RunEvent::StepFinished { .. }
-                    | RunEvent::StepFailed { .. }
-                    | RunEvent::Paused { .. }
-                    | RunEvent::Answered { .. }
-                    | RunEvent::BreakpointsSet { .. }
-                    | RunEvent::GraphExtended { .. },
-                ) => {}
             }
         }
         Some(made)

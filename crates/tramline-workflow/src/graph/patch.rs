@@ -6,6 +6,7 @@ use crate::ids::NodeIx;
 use crate::workflow::{Action, Edge, Node, Workflow};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::sync::Arc;
 use tramline_expr::Str;
 
 /// Nodes of a dependency cycle that a message names; longer cycles are cut.
@@ -52,6 +53,14 @@ impl Patch {
         match find_cycle(&grown, graph.len()) {
             None => Ok(grown),
             Some(problem) => Err(vec![problem]),
+        }
+    }
+
+    /// Extends a copy of a run's graph. A patch in a journal was valid when it was appended, so one
+    /// that is not leaves the graph as it is.
+    pub fn extend(&self, graph: &mut Arc<Graph>) {
+        if let Ok(grown) = self.apply(graph) {
+            *graph = Arc::new(grown);
         }
     }
 

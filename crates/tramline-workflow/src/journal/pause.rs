@@ -99,6 +99,18 @@ impl Pause {
         }
     }
 
+    /// The open step it concerns, if any.
+    pub fn step(&self) -> Option<StepNo> {
+        match self {
+            Self::InDoubt { step, .. } | Self::Child { step, .. } => Some(*step),
+            Self::Layer { .. }
+            | Self::Approval { .. }
+            | Self::Break { .. }
+            | Self::Effect { .. }
+            | Self::Budget { .. } => None,
+        }
+    }
+
     /// The call it concerns, if it is known.
     pub fn call(&self) -> Option<&ProposedCall> {
         match self {
@@ -149,6 +161,19 @@ pub enum Answer {
         /// What is added to the budget.
         budget: Budget,
     },
+}
+
+impl Answer {
+    /// The name of the answer, as users write it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Proceed | Self::ProceedWith { .. } => "proceed",
+            Self::Reject => "reject",
+            Self::Retry => "retry",
+            Self::Skip { .. } => "skip",
+            Self::Extend { .. } => "extend",
+        }
+    }
 }
 
 /// The `by` of [`Outcome::Aborted`] for a run that expired.

@@ -19,7 +19,8 @@ use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::{
-    Answer, Event, MoveKind, Outcome, ParentStep, RunEvent, SopEvent, ToolAnswered, ToolCalled,
+    Answer, Event, EventRole, MoveKind, Outcome, ParentStep, RunEvent, SopEvent, ToolAnswered,
+    ToolCalled,
 };
 use tramline_workflow::workflow::{Action, Edge, Node, Template, Workflow};
 
@@ -343,26 +344,17 @@ fn edit_of(loaded: &LoadedRun) -> Option<(Value, Str)> {
 
 /// Whether a call of a run was, or may have been, sent without a known result.
 fn is_in_doubt(loaded: &LoadedRun) -> bool {
-    let steps = loaded.entries.iter().rev();
-    let mut last = steps.filter_map(|entry| match &entry.event {
-        Event::Run(RunEvent::StepStarted { .. }) => Some(true),
-        Event::Run(RunEvent::StepFinished { .. } | RunEvent::StepFailed { .. }) => Some(false),
-        Event::Run(RunEvent::AttemptFailed { in_doubt, .. }) => Some(*in_doubt),
-        Event::Run(
-            RunEvent::Started(_)
-            | RunEvent::Resumed { .. }
-            | RunEvent::FannedOut { .. }
-            | RunEvent::FannedIn { .. }
-            | RunEvent::Waiting { .. }
-            | RunEvent::Paused { .. }
-            | RunEvent::Answered { .. }
-            | RunEvent::BreakpointsSet { .. }
-            | RunEvent::GraphExtended { .. }
-            | RunEvent::Finished { .. },
-        )
-        | Event::Sop(_) => None,
+    let roles = loaded.entries.iter().rev();
+    let mut roles = roles.filter_map(|entry| entry.event.role());
+    let last = roles.find_map(|role| match role {
+        EventRole::StepStart { is_call, .. } => is_call.then_some(true),
+        EventRole::AttemptFailed { in_doubt, .. } => Some(in_doubt),
+        EventRole::StepEnd { is_fan_in, .. } => (!is_fan_in).then_some(false),
+        EventRole::Start | EventRole::TakeOver | EventRole::Pause { .. } | EventRole::Command => {
+            None
+        }
     });
-    last.next().unwrap_or(false)
+    last.unwrap_or(false)
 }
 
 /// Whether a decision leaves the session's current node.

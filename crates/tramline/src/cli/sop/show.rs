@@ -3,9 +3,7 @@
 use super::output;
 use crate::cli::{CliError, CliResult, CommonArgs, Exit, runs};
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{
-    Entry, Event, RunEvent, SessionNote, SopEvent, SopPosition, SopStarted,
-};
+use tramline_workflow::journal::{Entry, Event, SessionNote, SopEvent, SopPosition, SopStarted};
 
 /// Show a session from its journal.
 #[derive(clap::Args)]
@@ -49,9 +47,13 @@ fn event_line(begun: &SopStarted, entry: &Entry) -> Option<String> {
         sop.and_then(|sop| sop.nodes.get(at.node.index()))
             .map_or("?", |node| node.id.as_str())
     };
-    Some(match &entry.event {
-        Event::Sop(SopEvent::SopStarted(begun)) => format!("started {}", begun.sops.first()?.name),
-        Event::Sop(SopEvent::Moved(moved)) => {
+    let event = match &entry.event {
+        Event::Sop(event) => event,
+        Event::Run(_) => return entry.event.outcome().map(|_| "ended".to_owned()),
+    };
+    Some(match event {
+        SopEvent::SopStarted(begun) => format!("started {}", begun.sops.first()?.name),
+        SopEvent::Moved(moved) => {
             let how = if moved.by_itself { "on to" } else { "to" };
             let against = moved.against.as_ref();
             let against =
@@ -68,11 +70,11 @@ fn event_line(begun: &SopStarted, entry: &Entry) -> Option<String> {
             };
             format!("{how} {}{weighed}{against}", id(&moved.to))
         }
-        Event::Sop(SopEvent::Noted(note)) => match &**note {
+        SopEvent::Noted(note) => match &**note {
             SessionNote::Todos(todos) => format!("noted {} tasks", todos.len()),
             SessionNote::Slots(slots) => format!("set {slots}"),
         },
-        Event::Sop(SopEvent::ToolCalled(called)) => {
+        SopEvent::ToolCalled(called) => {
             let rules = called.rules.iter().map(|it| {
                 let verdict = if it.holds == Some(true) {
                     "holds"
@@ -84,28 +86,12 @@ fn event_line(begun: &SopStarted, entry: &Entry) -> Option<String> {
             let rules: String = rules.collect();
             format!("called {} {}{rules}", called.tool, called.arguments)
         }
-        Event::Sop(SopEvent::ToolAnswered(answered)) => match &answered.failure {
+        SopEvent::ToolAnswered(answered) => match &answered.failure {
             Some(failure) => format!("  failed: {failure}"),
             None => format!("  returned {}", output::shorten(&answered.output, 200)),
         },
-        Event::Sop(SopEvent::Refused(refused)) => {
+        SopEvent::Refused(refused) => {
             format!("REFUSED {}: {}", refused.target, refused.why)
         }
-        Event::Run(RunEvent::Finished { .. }) => "ended".to_owned(),
-        Event::Run(
-            RunEvent::Started(_)
-            | RunEvent::Resumed { .. }
-            | RunEvent::StepStarted { .. }
-            | RunEvent::FannedOut { .. }
-            | RunEvent::FannedIn { .. }
-            | RunEvent::Waiting { .. }
-            | RunEvent::AttemptFailed { .. }
-            | RunEvent::StepFinished { .. }
-            | RunEvent::StepFailed { .. }
-            | RunEvent::Paused { .. }
-            | RunEvent::Answered { .. }
-            | RunEvent::BreakpointsSet { .. }
-            | RunEvent::GraphExtended { .. },
-        ) => return None,
     })
 }
