@@ -14,6 +14,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use tramline_expr::{Map, Str, Value};
 use tramline_views::compare::{Comparison, compare};
+use tramline_views::step_tracker::{Activity, StepEnd, StepTracker, Update};
 use tramline_views::trace::Trace;
 use tramline_workflow::authority::{AgentAnswers, AnswerChannel};
 use tramline_workflow::failure::{Failure, FailureKind};
@@ -179,39 +180,22 @@ impl RecordedAnswers {
         let mut asked: HashMap<Seq, PauseKey> = HashMap::new();
         let mut answers = Self::default();
         for entry in entries {
-            match &entry.event {
-                Event::Run(RunEvent::Paused { pause }) => {
-                    asked.insert(entry.seq, Self::key(graph, pause));
-                }
-                Event::Run(RunEvent::Answered {
-                    pause,
-                    answer,
-                    by,
-                    why,
-                    via,
-                }) => {
-                    if let Some(key) = asked.get(pause) {
-                        let via = via.unwrap_or(AnswerChannel::Program);
-                        let by = Respondent::new(by.clone(), via);
-                        let said = (answer.clone(), by, why.clone());
-                        answers.0.entry(key.clone()).or_default().push_back(said);
-                    }
-                }
-                Event::Run(
-                    RunEvent::Started(_)
-                    | RunEvent::Resumed { .. }
-                    | RunEvent::StepStarted { .. }
-                    | RunEvent::FannedOut { .. }
-                    | RunEvent::FannedIn { .. }
-                    | RunEvent::Waiting { .. }
-                    | RunEvent::AttemptFailed { .. }
-                    | RunEvent::StepFinished { .. }
-                    | RunEvent::StepFailed { .. }
-                    | RunEvent::BreakpointsSet { .. }
-                    | RunEvent::GraphExtended { .. }
-                    | RunEvent::Finished { .. },
-                )
-                | Event::Sop(_) => {}
+            if let Event::Run(RunEvent::Paused { pause }) = &entry.event {
+                asked.insert(entry.seq, Self::key(graph, pause));
+            }
+            if let Event::Run(RunEvent::Answered {
+                pause,
+                answer,
+                by,
+                why,
+                via,
+            }) = &entry.event
+                && let Some(key) = asked.get(pause)
+            {
+                let via = via.unwrap_or(AnswerChannel::Program);
+                let by = Respondent::new(by.clone(), via);
+                let said = (answer.clone(), by, why.clone());
+                answers.0.entry(key.clone()).or_default().push_back(said);
             }
         }
         answers
@@ -269,60 +253,47 @@ impl RecordedTools {
         let mut open: HashMap<StepNo, (ToolName, String)> = HashMap::new();
         let mut calls: HashMap<_, VecDeque<_>> = HashMap::new();
         let mut hints = HashMap::new();
-        let mut asked: HashMap<Seq, StepNo> = HashMap::new();
+        let mut tracker = StepTracker::default();
         for entry in entries {
-            let (step, answer) = match &entry.event {
-                Event::Run(RunEvent::StepStarted {
+            let Some(update) = tracker.follow(entry) else {
+                continue;
+            };
+            let (step, answer) = match update {
+                Update::StepStarted {
                     step,
-                    node,
-                    arguments,
-                    repeatable,
-                    ..
-                }) => {
-                    if let Action::Call { tool, .. } = &graph.node(*node).action
-                        && !open.contains_key(step)
+                    is_first,
+                    activity,
+                } => {
+                    if let Activity::Call {
+                        arguments,
+                        repeatable,
+                    } = activity
+                        && let Action::Call { tool, .. } = &graph.node(step.node).action
+                        && is_first
                     {
-                        hints.insert(tool.clone(), *repeatable);
-                        open.insert(*step, (tool.clone(), canonical(arguments)));
+                        hints.insert(tool.clone(), repeatable);
+                        open.insert(step.step, (tool.clone(), canonical(arguments)));
                     }
                     continue;
                 }
-                Event::Run(RunEvent::StepFinished { step, output, .. }) => {
-                    (step, Ok(output.clone()))
-                }
-                Event::Run(RunEvent::StepFailed { step, failure, .. })
-                | Event::Run(RunEvent::AttemptFailed { step, failure, .. }) => {
-                    (step, Err(failure.clone()))
-                }
-                Event::Run(RunEvent::Paused {
-                    pause: Pause::InDoubt { step, .. } | Pause::Child { step, .. },
-                }) => {
-                    asked.insert(entry.seq, *step);
-                    continue;
-                }
-                Event::Run(RunEvent::Answered {
-                    pause,
-                    answer: Answer::Skip { output },
-                    ..
-                }) => match asked.get(pause) {
-                    Some(step) => (step, Ok(output.clone())),
+                Update::AttemptFailed {
+                    number, failure, ..
+                } => (number, Err(failure.clone())),
+                Update::StepEnded { step, end, .. } => match end {
+                    StepEnd::Finished { output, .. } => (step.step, Ok(output.clone())),
+                    StepEnd::Failed(failure) => (step.step, Err(failure.clone())),
+                    StepEnd::FannedIn => continue,
+                },
+                Update::Answered(answered) => match answered.skipped {
+                    Some((step, output)) => (step.step, Ok(output.clone())),
                     None => continue,
                 },
-                Event::Run(
-                    RunEvent::Started(_)
-                    | RunEvent::Resumed { .. }
-                    | RunEvent::FannedOut { .. }
-                    | RunEvent::FannedIn { .. }
-                    | RunEvent::Waiting { .. }
-                    | RunEvent::Paused { .. }
-                    | RunEvent::Answered { .. }
-                    | RunEvent::BreakpointsSet { .. }
-                    | RunEvent::GraphExtended { .. }
-                    | RunEvent::Finished { .. },
-                )
-                | Event::Sop(_) => continue,
+                Update::Started(_)
+                | Update::Paused(_)
+                | Update::Changed(_)
+                | Update::Finished { .. } => continue,
             };
-            if let Some(call) = open.get(step) {
+            if let Some(call) = open.get(&step) {
                 calls.entry(call.clone()).or_default().push_back(answer);
             }
         }

@@ -11,10 +11,11 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
+use tramline_views::step_tracker::{Activity, StepEnd, Update};
 use tramline_views::{pause_view, trace};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{NodeIx, RunId};
-use tramline_workflow::journal::{Entry, Event, Outcome, RunEvent};
+use tramline_workflow::journal::Outcome;
 
 /// How long a client may take to accept a notification before it is dropped.
 pub(super) const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -87,10 +88,10 @@ pub(super) async fn send(peer: &Peer<RoleServer>, told: LoggingMessageNotificati
 pub(super) fn event_message(
     graph: &Graph,
     run: &RunId,
-    entry: &Entry,
+    update: &Update<'_>,
     from: MinLevel,
 ) -> Option<LoggingMessageNotificationParam> {
-    let (level, node, says) = describe_event(graph, &entry.event);
+    let (level, node, says) = describe(graph, update);
     if MinLevel(level as u8) < from {
         return None;
     }
@@ -102,48 +103,39 @@ pub(super) fn event_message(
 }
 
 /// An event's level, node and message.
-fn describe_event(graph: &Graph, event: &Event) -> (LoggingLevel, Option<NodeIx>, String) {
+fn describe(graph: &Graph, update: &Update<'_>) -> (LoggingLevel, Option<NodeIx>, String) {
     use LoggingLevel::{Debug, Info, Notice, Warning};
-    let plain = |level, says: &str| (level, None, says.to_owned());
-    let at = |node: &NodeIx, says: &str| (Debug, Some(*node), says.to_owned());
-    match event {
-        Event::Run(RunEvent::Started(_)) => plain(Info, "the run started"),
-        Event::Run(RunEvent::Resumed { by }) => (Info, None, format!("{by} resumed the run")),
-        Event::Run(RunEvent::StepStarted { node, .. }) => at(node, "calling the tool"),
-        Event::Run(RunEvent::FannedOut { node, .. }) => at(node, "started its items"),
-        Event::Run(RunEvent::FannedIn { node, .. }) => at(node, "all items are done"),
-        Event::Run(RunEvent::Waiting { node, .. }) => at(node, "waiting"),
-        Event::Run(RunEvent::StepFinished { node, .. }) => at(node, "done"),
-        Event::Run(RunEvent::AttemptFailed {
+    match update {
+        Update::Started(_) => (Info, None, "the run started".to_owned()),
+        Update::StepStarted { step, activity, .. } => {
+            let says = match activity {
+                Activity::Call { .. } => "calling the tool",
+                Activity::FanOut(_) => "started its items",
+                Activity::Wait(_) => "waiting",
+            };
+            (Debug, Some(step.node), says.to_owned())
+        }
+        Update::AttemptFailed {
             failure,
-            in_doubt: true,
+            wait_ms,
+            in_doubt,
             ..
-        }) => {
-            let says = format!("an attempt failed but may have taken effect: {failure}");
+        } => {
+            let says = match in_doubt {
+                true => format!("an attempt failed but may have taken effect: {failure}"),
+                false => format!("an attempt failed, retrying in {wait_ms} ms: {failure}"),
+            };
             (Warning, None, says)
         }
-        Event::Run(RunEvent::AttemptFailed {
-            failure, wait_ms, ..
-        }) => {
-            let says = format!("an attempt failed, retrying in {wait_ms} ms: {failure}");
-            (Warning, None, says)
-        }
-        Event::Run(RunEvent::StepFailed { node, failure, .. }) => {
-            (Warning, Some(*node), failure.to_string())
-        }
-        Event::Run(RunEvent::Paused { pause }) => {
-            (Notice, pause.node(), pause_view::message(graph, pause))
-        }
-        Event::Run(RunEvent::Answered { by, .. }) => (Info, None, format!("{by} answered")),
-        Event::Run(RunEvent::BreakpointsSet { by, .. }) => {
-            (Info, None, format!("{by} set breakpoints"))
-        }
-        Event::Run(RunEvent::GraphExtended { by, .. }) => {
-            (Info, None, format!("{by} extended the graph"))
-        }
-        // SOP sessions have their own tools.
-        Event::Sop(_) => plain(Debug, "the SOP session advanced"),
-        Event::Run(RunEvent::Finished { outcome }) => describe_outcome(graph, outcome),
+        Update::StepEnded { step, end, .. } => match end {
+            StepEnd::Finished { .. } => (Debug, Some(step.node), "done".to_owned()),
+            StepEnd::FannedIn => (Debug, Some(step.node), "all items are done".to_owned()),
+            StepEnd::Failed(failure) => (Warning, Some(step.node), failure.to_string()),
+        },
+        Update::Paused(pause) => (Notice, pause.node(), pause_view::message(graph, pause)),
+        Update::Answered(answered) => (Info, None, format!("{} answered", answered.by)),
+        Update::Changed(change) => (Info, None, change.to_string()),
+        Update::Finished { outcome, .. } => describe_outcome(graph, outcome),
     }
 }
 

@@ -8,9 +8,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::{DriveOutcome, Engine, EventStream, Fault};
+use tramline_views::step_tracker::{Activity, StepEnd, StepTracker, Update};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{NodeIx, RunId, Seq, ToolName};
-use tramline_workflow::journal::{Entry, Event, RunEvent};
+use tramline_workflow::journal::Entry;
 use tramline_workflow::workflow::Action;
 
 /// Interval of keep-alive messages during a step: silent connections are often closed after 30 seconds.
@@ -40,6 +41,7 @@ pub(super) struct ProgressReporter {
     peer: Peer<RoleServer>,
     progress: Option<ProgressToken>,
     log: Option<MinLevel>,
+    tracker: StepTracker,
     reported: ReportedProgress,
     /// The last step that was reported.
     last_step: String,
@@ -71,6 +73,7 @@ impl ProgressReporter {
             peer: peer.clone(),
             progress: wishes.progress.clone(),
             log: wishes.log,
+            tracker: StepTracker::default(),
             reported: underway.reported,
             last_step: "the run".into(),
         })
@@ -122,18 +125,20 @@ impl ProgressReporter {
     async fn report_event(&mut self, entry: &Entry) -> bool {
         self.reported.seen = entry.seq;
         // Added nodes are reported by their own names.
-        if let Event::Run(RunEvent::GraphExtended { patch, .. }) = &entry.event
-            && let Ok(grown) = patch.apply(&self.graph)
-        {
-            self.graph = Arc::new(grown);
+        if let Some((patch, _)) = entry.event.patch() {
+            patch.extend(&mut self.graph);
         }
+        // SOP sessions have their own tools.
+        let Some(update) = self.tracker.follow(entry) else {
+            return true;
+        };
         if let Some(from) = self.log
-            && let Some(message) = client_log::event_message(&self.graph, &self.run, entry, from)
+            && let Some(message) = client_log::event_message(&self.graph, &self.run, &update, from)
             && !client_log::send(&self.peer, message).await
         {
             return false;
         }
-        let Some((node, what)) = step_of_event(&entry.event) else {
+        let Some((node, what)) = step_message(&update) else {
             return true;
         };
         let node = self.graph.node(node);
@@ -207,25 +212,26 @@ pub(crate) async fn wait_with_progress(
     ended
 }
 
-/// The node and its state, if the event is about a step.
-fn step_of_event(event: &Event) -> Option<(NodeIx, &'static str)> {
-    match event {
-        Event::Run(RunEvent::StepStarted { node, .. }) => Some((*node, "started")),
-        Event::Run(RunEvent::FannedOut { node, .. }) => Some((*node, "started its items")),
-        Event::Run(RunEvent::Waiting { node, .. }) => Some((*node, "is waiting")),
-        Event::Run(RunEvent::StepFinished { node, .. })
-        | Event::Run(RunEvent::FannedIn { node, .. }) => Some((*node, "is done")),
-        Event::Run(RunEvent::StepFailed { node, .. }) => Some((*node, "failed")),
-        Event::Run(
-            RunEvent::Started(_)
-            | RunEvent::Resumed { .. }
-            | RunEvent::AttemptFailed { .. }
-            | RunEvent::Paused { .. }
-            | RunEvent::Answered { .. }
-            | RunEvent::BreakpointsSet { .. }
-            | RunEvent::GraphExtended { .. }
-            | RunEvent::Finished { .. },
-        )
-        | Event::Sop(_) => None,
+/// The node and its state, if the update is about a step.
+fn step_message(update: &Update<'_>) -> Option<(NodeIx, &'static str)> {
+    match update {
+        Update::StepStarted { step, activity, .. } => {
+            let says = match activity {
+                Activity::Call { .. } => "started",
+                Activity::FanOut(_) => "started its items",
+                Activity::Wait(_) => "is waiting",
+            };
+            Some((step.node, says))
+        }
+        Update::StepEnded { step, end, .. } => match end {
+            StepEnd::Finished { .. } | StepEnd::FannedIn => Some((step.node, "is done")),
+            StepEnd::Failed(_) => Some((step.node, "failed")),
+        },
+        Update::Started(_)
+        | Update::AttemptFailed { .. }
+        | Update::Paused(_)
+        | Update::Answered(_)
+        | Update::Changed(_)
+        | Update::Finished { .. } => None,
     }
 }

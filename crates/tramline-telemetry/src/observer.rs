@@ -26,7 +26,7 @@ use tramline_engine::ports::{Observer, PlanningSpan};
 use tramline_expr::Str;
 use tramline_sop::SopSession;
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Entry, Event, RunEvent};
+use tramline_workflow::journal::Entry;
 use tramline_workflow::run::Run;
 use tramline_workflow::trace_context::TraceContext;
 use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
@@ -174,7 +174,6 @@ impl Observer for TelemetryObserver {
         self.open_runs.with(&run.id, |begun| {
             for entry in entries {
                 self.record(&scene, begun, entry);
-                begun.apply(entry, self.capture_content);
             }
         });
         if entries.iter().any(is_last) {
@@ -188,9 +187,9 @@ impl Observer for TelemetryObserver {
             return;
         }
         self.open_runs.with(&run.id, |begun| {
-            let known = begun.seq;
+            let known = begun.tracker.seq();
             for entry in entries.iter().filter(|entry| entry.seq > known) {
-                begun.apply(entry, self.capture_content);
+                begun.follow(entry, self.capture_content);
             }
         });
     }
@@ -289,7 +288,7 @@ const AGENT: &str = "tramline";
 
 /// Whether this event ends a run.
 fn is_last(entry: &Entry) -> bool {
-    matches!(entry.event, Event::Run(RunEvent::Finished { .. }))
+    entry.event.outcome().is_some()
 }
 
 /// Adds the attributes that all spans of a run share.

@@ -2,13 +2,13 @@
 //!
 //! They carry enough to highlight nodes while a run is watched, without inputs and outputs.
 
+use crate::step_tracker::{Activity, NodeNames, StepEnd, StepTracker, TrackedStep, Update};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::sync::Arc;
 use tramline_expr::Str;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::{NodeIx, Seq, StepNo};
-use tramline_workflow::journal::{Entry, Event, RunEvent, SopEvent, SopPosition};
+use tramline_workflow::journal::{Entry, Event, SopEvent, SopPosition};
 use tramline_workflow::sop::Sop;
 
 /// An event in one line.
@@ -52,21 +52,14 @@ pub struct EventSummary {
 /// Summarizes the events of one run, in order.
 #[derive(Clone, Debug, Default)]
 pub struct EventSummarizer {
-    names: Vec<Str>,
+    tracker: StepTracker,
+    names: NodeNames,
     sops: Vec<Arc<Sop>>,
-    /// The running steps of single fan-out items, with the item indexes.
-    items: HashMap<StepNo, u32>,
-    paused_nodes: HashMap<Seq, Option<NodeIx>>,
 }
 
 impl EventSummarizer {
-    /// The ids of the run's nodes so far.
-    pub fn names(&self) -> &[Str] {
-        &self.names
-    }
-
     fn name(&self, node: NodeIx) -> Option<Str> {
-        self.names.get(node.index()).cloned()
+        self.names.get(node).cloned()
     }
 
     fn node_at(&self, at: SopPosition) -> Option<Str> {
@@ -76,26 +69,11 @@ impl EventSummarizer {
 
     /// Summarizes the next event.
     pub fn summarize(&mut self, entry: &Entry) -> EventSummary {
-        let told = match &entry.event {
-            Event::Run(
-                RunEvent::StepStarted { .. }
-                | RunEvent::FannedOut { .. }
-                | RunEvent::FannedIn { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::AttemptFailed { .. }
-                | RunEvent::StepFinished { .. }
-                | RunEvent::StepFailed { .. },
-            ) => self.summarize_step_event(&entry.event),
-            Event::Sop(event) => self.summarize_sop_event(event),
-            Event::Run(
-                RunEvent::Started(_)
-                | RunEvent::Resumed { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Answered { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::GraphExtended { .. }
-                | RunEvent::Finished { .. },
-            ) => self.summarize_run_event(entry),
+        let update = self.tracker.follow(entry);
+        let told = match (&entry.event, &update) {
+            (Event::Sop(event), _) => self.summarize_sop_event(event),
+            (Event::Run(_), Some(update)) => self.summarize_update(update),
+            (Event::Run(_), None) => EventSummary::default(),
         };
         EventSummary {
             seq: entry.seq,
@@ -104,135 +82,77 @@ impl EventSummarizer {
         }
     }
 
-    /// Summarizes an event of a step.
-    fn summarize_step_event(&mut self, event: &Event) -> EventSummary {
-        let line = |event, step: &StepNo, node, status| EventSummary {
+    /// Summarizes an event of a run.
+    fn summarize_update(&mut self, update: &Update<'_>) -> EventSummary {
+        self.names.follow(update);
+        let line = |event| EventSummary {
             event,
-            step: Some(*step),
-            node,
+            ..EventSummary::default()
+        };
+        let of_step = |event, step: &TrackedStep, status| EventSummary {
+            step: Some(step.step),
+            node: self.name(step.node),
+            item: step.item.map(|item| item.index),
             status: Some(status),
-            ..EventSummary::default()
+            ..line(event)
         };
-        match event {
-            Event::Run(RunEvent::StepStarted {
-                step,
-                node,
-                attempt,
-                of,
-                ..
-            }) => {
-                if let Some(item) = of {
-                    self.items.insert(*step, item.index);
-                }
-                EventSummary {
-                    attempt: Some(*attempt),
-                    item: of.map(|item| item.index),
-                    ..line("step_started", step, self.name(*node), "running")
-                }
-            }
-            Event::Run(RunEvent::FannedOut { step, node, .. }) => {
-                line("spread", step, self.name(*node), "running")
-            }
-            Event::Run(RunEvent::FannedIn { step, node }) => {
-                line("gathered", step, self.name(*node), "succeeded")
-            }
-            Event::Run(RunEvent::Waiting { step, node, .. }) => {
-                line("waiting", step, self.name(*node), "waiting")
-            }
-            Event::Run(RunEvent::AttemptFailed { step, failure, .. }) => EventSummary {
-                item: self.items.get(step).copied(),
-                message: Some(failure.message.clone()),
-                ..line("attempt_failed", step, None, "retrying")
+        match update {
+            Update::Started(started) => EventSummary {
+                by: Some(started.by.clone()),
+                ..line("started")
             },
-            Event::Run(RunEvent::StepFinished {
-                step, node, label, ..
-            }) => EventSummary {
-                item: self.items.remove(step),
-                label: label.clone(),
-                ..line("step_finished", step, self.name(*node), "succeeded")
+            Update::StepStarted { step, activity, .. } => match activity {
+                Activity::Call { .. } => EventSummary {
+                    attempt: Some(step.attempt),
+                    ..of_step("step_started", step, "running")
+                },
+                Activity::FanOut(_) => of_step("spread", step, "running"),
+                Activity::Wait(_) => of_step("waiting", step, "waiting"),
             },
-            Event::Run(RunEvent::StepFailed {
+            Update::AttemptFailed {
+                number,
                 step,
-                node,
                 failure,
-            }) => EventSummary {
-                item: self.items.remove(step),
-                message: Some(failure.message.clone()),
-                ..line("step_failed", step, self.name(*node), "failed")
-            },
-            Event::Run(
-                RunEvent::Started(_)
-                | RunEvent::Resumed { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Answered { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::GraphExtended { .. }
-                | RunEvent::Finished { .. },
-            )
-            | Event::Sop(_) => EventSummary::default(),
-        }
-    }
-
-    /// Summarizes an event of the whole run.
-    fn summarize_run_event(&mut self, entry: &Entry) -> EventSummary {
-        let line = |event, by: Option<&Str>| EventSummary {
-            event,
-            by: by.cloned(),
-            ..EventSummary::default()
-        };
-        match &entry.event {
-            Event::Run(RunEvent::Started(started)) => {
-                let nodes = started.workflow.nodes.iter();
-                self.names = nodes.map(|node| node.id.clone()).collect();
-                line("started", Some(&started.by))
-            }
-            Event::Run(RunEvent::Resumed { by }) => line("resumed", Some(by)),
-            Event::Run(RunEvent::Paused { pause }) => {
-                self.paused_nodes.insert(entry.seq, pause.node());
-                let node = pause.node().and_then(|node| self.name(node));
-                EventSummary {
-                    node,
-                    status: Some("waiting"),
-                    message: Some(pause.kind().to_owned()),
-                    ..line("paused", None)
-                }
-            }
-            Event::Run(RunEvent::Answered {
-                pause,
-                by,
-                why,
-                via,
                 ..
-            }) => EventSummary {
-                via: via.map(AnswerChannel::as_str),
-                node: self
-                    .paused_nodes
-                    .remove(pause)
-                    .flatten()
-                    .and_then(|at| self.name(at)),
-                message: why.clone(),
-                ..line("answered", Some(by))
+            } => EventSummary {
+                step: Some(*number),
+                item: step.and_then(|step| step.item).map(|item| item.index),
+                message: Some(failure.message.clone()),
+                status: Some("retrying"),
+                ..line("attempt_failed")
             },
-            Event::Run(RunEvent::BreakpointsSet { by, .. }) => line("watched", Some(by)),
-            Event::Run(RunEvent::GraphExtended { patch, by }) => {
-                self.names
-                    .extend(patch.nodes.iter().map(|node| node.id.clone()));
-                line("amended", Some(by))
-            }
-            Event::Run(RunEvent::Finished { outcome }) => EventSummary {
+            Update::StepEnded { step, end, .. } => match end {
+                StepEnd::Finished { label, .. } => EventSummary {
+                    label: label.cloned(),
+                    ..of_step("step_finished", step, "succeeded")
+                },
+                StepEnd::FannedIn => of_step("gathered", step, "succeeded"),
+                StepEnd::Failed(failure) => EventSummary {
+                    message: Some(failure.message.clone()),
+                    ..of_step("step_failed", step, "failed")
+                },
+            },
+            Update::Paused(pause) => EventSummary {
+                node: pause.node().and_then(|node| self.name(node)),
+                status: Some("waiting"),
+                message: Some(pause.kind().to_owned()),
+                ..line("paused")
+            },
+            Update::Answered(answered) => EventSummary {
+                via: answered.via.map(AnswerChannel::as_str),
+                node: answered.pause.and_then(|pause| self.name(pause.node?)),
+                message: answered.why.map(str::to_owned),
+                by: Some(answered.by.clone()),
+                ..line("answered")
+            },
+            Update::Changed(change) => EventSummary {
+                by: Some(change.by.clone()),
+                ..line(change.name())
+            },
+            Update::Finished { outcome, .. } => EventSummary {
                 status: Some(outcome.status()),
-                ..line("finished", None)
+                ..line("finished")
             },
-            Event::Run(
-                RunEvent::StepStarted { .. }
-                | RunEvent::FannedOut { .. }
-                | RunEvent::FannedIn { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::AttemptFailed { .. }
-                | RunEvent::StepFinished { .. }
-                | RunEvent::StepFailed { .. },
-            )
-            | Event::Sop(_) => EventSummary::default(),
         }
     }
 

@@ -12,6 +12,7 @@ pub mod pause_view;
 pub mod snapshot;
 pub mod sop_coverage_chart;
 pub mod sop_history;
+pub mod step_tracker;
 pub mod text_diff;
 pub mod timeline;
 pub mod trace;

@@ -131,33 +131,18 @@ impl RunSnapshot {
 
 impl SnapshotFold {
     fn add(&mut self, entry: &Entry, line: &EventSummary) {
-        match &entry.event {
-            Event::Run(RunEvent::Answered { answer, .. }) => self.answered(line, answer),
-            Event::Run(RunEvent::StepFinished { node, label, .. }) if line.item.is_none() => {
-                let label = label.clone().unwrap_or_else(|| DEFAULT_LABEL.into());
-                self.ended.insert((*node, label));
-            }
-            Event::Run(RunEvent::FannedIn { node, .. }) => {
-                self.ended.insert((*node, DEFAULT_LABEL.into()));
-            }
-            Event::Run(RunEvent::StepFailed { node, .. }) if line.item.is_none() => {
-                self.ended.insert((*node, ERROR_LABEL.into()));
-            }
-            Event::Run(
-                RunEvent::Started(_)
-                | RunEvent::Resumed { .. }
-                | RunEvent::StepStarted { .. }
-                | RunEvent::FannedOut { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::AttemptFailed { .. }
-                | RunEvent::StepFinished { .. }
-                | RunEvent::StepFailed { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::GraphExtended { .. }
-                | RunEvent::Finished { .. },
-            )
-            | Event::Sop(_) => {}
+        if let Event::Run(RunEvent::Answered { answer, .. }) = &entry.event {
+            self.answered(line, answer);
+        }
+        if let Some((_, node)) = entry.event.ended_step()
+            && line.item.is_none()
+        {
+            let label = match (&line.label, line.status) {
+                (Some(label), _) => label.clone(),
+                (None, Some("failed")) => ERROR_LABEL.into(),
+                (None, _) => DEFAULT_LABEL.into(),
+            };
+            self.ended.insert((node, label));
         }
         if let (Some(step), Some(node)) = (line.step, &line.node) {
             self.open.insert(step, node.clone());

@@ -1,10 +1,11 @@
 //! The steps of a run in a compact form, so that runs with many thousands of steps load quickly.
 
+use crate::step_tracker::{Activity, NodeNames, StepEnd, StepTracker, TrackedStep, Update};
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 use tramline_expr::Str;
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Answer, Entry, Event, Pause, RunEvent};
+use tramline_workflow::journal::Entry;
 
 /// The status of a step, as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +81,10 @@ pub struct Timeline {
 
 #[derive(Default)]
 struct TimelineBuilder {
+    tracker: StepTracker,
+    names: NodeNames,
     steps: Vec<StepSpan>,
-    nodes: Vec<Str>,
     span_indexes: HashMap<StepNo, usize>,
-    /// The steps that pauses ask about, by the position of the pause.
-    pause_steps: HashMap<u64, StepNo>,
-    before_ms: i64,
 }
 
 impl Timeline {
@@ -94,7 +93,6 @@ impl Timeline {
         let mut writer = TimelineBuilder::default();
         for entry in entries {
             writer.add(entry);
-            writer.before_ms = entry.at_ms;
         }
         let mut steps = writer.steps;
         steps.sort_by_key(|bar| bar.step);
@@ -105,99 +103,68 @@ impl Timeline {
         Self {
             next: steps.last().filter(|_| more).map(|bar| bar.step),
             steps,
-            nodes: writer.nodes,
+            nodes: writer.names.into_vec(),
         }
     }
 }
 
 impl TimelineBuilder {
-    fn span(&mut self, step: StepNo, node: u32, started_ms: i64) -> &mut StepSpan {
+    fn span(&mut self, from: &TrackedStep) -> &mut StepSpan {
         let steps = &mut self.steps;
-        let place = *self.span_indexes.entry(step).or_insert_with(|| {
+        let place = *self.span_indexes.entry(from.step).or_insert_with(|| {
             steps.push(StepSpan {
-                step,
-                node,
+                step: from.step,
+                node: from.node.0,
                 code: StepStatusCode::Open,
-                started_ms,
+                started_ms: from.since_ms,
                 duration_ms: None,
                 attempts: 1,
                 item: None,
             });
             steps.len() - 1
         });
-        &mut self.steps[place]
+        let span = &mut self.steps[place];
+        span.attempts = from.attempt;
+        span.item = from.item.map(|item| item.index);
+        span
     }
 
-    fn finish_span(&mut self, step: StepNo, node: u32, at_ms: i64, code: StepStatusCode) {
-        // A step that only computes has no start event: it started when the previous event
-        // happened.
-        let began = self.before_ms;
-        let bar = self.span(step, node, began);
-        bar.duration_ms = Some((at_ms - bar.started_ms).max(0));
-        bar.code = code;
-        self.span_indexes.remove(&step);
+    fn finish_span(&mut self, step: &TrackedStep, at_ms: i64, code: StepStatusCode) {
+        let span = self.span(step);
+        span.duration_ms = Some((at_ms - span.started_ms).max(0));
+        span.code = code;
+        self.span_indexes.remove(&step.step);
     }
 
     fn add(&mut self, entry: &Entry) {
-        let at_ms = entry.at_ms;
-        match &entry.event {
-            Event::Run(RunEvent::Started(started)) => {
-                let nodes = started.workflow.nodes.iter();
-                self.nodes = nodes.map(|node| node.id.clone()).collect();
-            }
-            Event::Run(RunEvent::GraphExtended { patch, .. }) => {
-                self.nodes
-                    .extend(patch.nodes.iter().map(|node| node.id.clone()));
-            }
-            Event::Run(RunEvent::StepStarted {
-                step,
-                node,
-                attempt,
-                of,
-                ..
-            }) => {
-                let bar = self.span(*step, node.0, at_ms);
-                bar.attempts = *attempt;
-                bar.item = bar.item.or(of.map(|item| item.index));
-            }
-            Event::Run(RunEvent::FannedOut { step, node, .. }) => {
-                self.span(*step, node.0, at_ms);
-            }
-            Event::Run(RunEvent::Waiting { step, node, .. }) => {
-                self.span(*step, node.0, at_ms).code = StepStatusCode::Waiting;
-            }
-            Event::Run(RunEvent::StepFinished { step, node, .. })
-            | Event::Run(RunEvent::FannedIn { step, node }) => {
-                self.finish_span(*step, node.0, at_ms, StepStatusCode::Succeeded);
-            }
-            Event::Run(RunEvent::StepFailed { step, node, .. }) => {
-                self.finish_span(*step, node.0, at_ms, StepStatusCode::Failed);
-            }
-            Event::Run(RunEvent::Paused {
-                pause: Pause::InDoubt { step, .. } | Pause::Child { step, .. },
-            }) => {
-                self.pause_steps.insert(entry.seq, *step);
-            }
-            Event::Run(RunEvent::Answered {
-                pause,
-                answer: Answer::Skip { .. },
-                ..
-            }) => {
-                let step = self.pause_steps.get(pause).copied();
-                if let Some(place) = step.and_then(|step| self.span_indexes.get(&step)) {
-                    let bar = self.steps[*place];
-                    self.finish_span(bar.step, bar.node, at_ms, StepStatusCode::Succeeded);
+        let Some(update) = self.tracker.follow(entry) else {
+            return;
+        };
+        self.names.follow(&update);
+        match update {
+            Update::StepStarted { step, activity, .. } => {
+                let span = self.span(&step);
+                if let Activity::Wait(_) = activity {
+                    span.code = StepStatusCode::Waiting;
                 }
             }
-            Event::Run(
-                RunEvent::Resumed { .. }
-                | RunEvent::AttemptFailed { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Answered { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::Finished { .. },
-            )
-            | Event::Sop(_) => {}
+            Update::StepEnded { step, end, .. } => {
+                let code = match end {
+                    StepEnd::Finished { .. } | StepEnd::FannedIn => StepStatusCode::Succeeded,
+                    StepEnd::Failed(_) => StepStatusCode::Failed,
+                };
+                self.finish_span(&step, entry.at_ms, code);
+            }
+            Update::Answered(answered) => {
+                if let Some((step, _)) = answered.skipped {
+                    self.finish_span(&step, entry.at_ms, StepStatusCode::Succeeded);
+                }
+            }
+            Update::Started(_)
+            | Update::AttemptFailed { .. }
+            | Update::Paused(_)
+            | Update::Changed(_)
+            | Update::Finished { .. } => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::failure::Failure;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{NodeIx, RunId, Seq, StepNo};
-use tramline_workflow::journal::{Entry, Event, FanOutItem, Outcome, RunEvent};
+use tramline_workflow::journal::{Entry, EventRole, FanOutItem, Outcome};
 use tramline_workflow::workflow::Action;
 
 mod builder;
@@ -272,38 +272,13 @@ impl TraceStep {
 pub fn step_seqs(entries: &[Entry], step: StepNo) -> (Option<Seq>, Option<Seq>) {
     let (mut first, mut last) = (None, None);
     for entry in entries {
-        match &entry.event {
-            Event::Run(RunEvent::StepStarted { step: it, .. })
-            | Event::Run(RunEvent::FannedOut { step: it, .. })
-            | Event::Run(RunEvent::Waiting { step: it, .. })
-                if *it == step =>
-            {
-                first = first.or(Some(entry.seq));
-            }
-            Event::Run(RunEvent::StepFinished { step: it, .. })
-            | Event::Run(RunEvent::StepFailed { step: it, .. })
-            | Event::Run(RunEvent::FannedIn { step: it, .. })
-                if *it == step =>
-            {
-                last = Some(entry.seq);
-            }
-            Event::Run(
-                RunEvent::Started(_)
-                | RunEvent::Resumed { .. }
-                | RunEvent::StepStarted { .. }
-                | RunEvent::FannedOut { .. }
-                | RunEvent::FannedIn { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::AttemptFailed { .. }
-                | RunEvent::StepFinished { .. }
-                | RunEvent::StepFailed { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Answered { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::GraphExtended { .. }
-                | RunEvent::Finished { .. },
-            )
-            | Event::Sop(_) => {}
+        if let Some(EventRole::StepStart { step: it, .. }) = entry.event.role()
+            && it == step
+        {
+            first = first.or(Some(entry.seq));
+        }
+        if entry.event.ended_step().is_some_and(|(it, _)| it == step) {
+            last = Some(entry.seq);
         }
     }
     (first, last)

@@ -9,6 +9,9 @@ use std::path::Path;
 /// The enums of the events in a journal.
 const EVENTS: [&str; 2] = ["RunEvent::", "SopEvent::"];
 
+/// What would hide a match from the count.
+const ALIASES: [&str; 4] = ["RunEvent as ", "SopEvent as ", "RunEvent::*", "SopEvent::*"];
+
 pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
     let mut count = 0;
     for path in paths::files(&root.join("crates"), "rs")? {
@@ -17,6 +20,9 @@ pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
             continue;
         }
         let text = paths::read(&path)?;
+        if ALIASES.iter().any(|alias| text.contains(alias)) {
+            found.problem(&place, "an alias of an event enum hides matches on events");
+        }
         let text = text.split("#[cfg(test)]\nmod tests {").next();
         for (line, arms) in matches_on_events(text.unwrap_or_default()) {
             count += 1;

@@ -3,6 +3,7 @@
 //! A session has no end event, so its calls are siblings: in the trace of their caller, or else in a trace of the
 //! session.
 
+use super::open_spans::OpenSpans;
 use super::steps::EndedCall;
 use super::{TelemetryObserver, set_run_attributes};
 use crate::ids::SpanIds;
@@ -16,6 +17,10 @@ impl TelemetryObserver {
             match &entry.event {
                 Event::Sop(SopEvent::ToolCalled(called)) => {
                     tracing::debug!(target: "tramline::sop", run, tool = %called.tool, "call sent");
+                    let open = |begun: &mut OpenSpans| {
+                        begun.open_call(called, entry.at_ms, self.capture_content);
+                    };
+                    self.open_runs.with(&walk.id, open);
                 }
                 Event::Sop(SopEvent::ToolAnswered(answered)) => {
                     self.record_answer(walk, entry.at_ms, answered)
@@ -28,19 +33,14 @@ impl TelemetryObserver {
                 }
                 Event::Run(_) | Event::Sop(SopEvent::SopStarted(_) | SopEvent::Noted(_)) => {}
             }
-            self.open_runs
-                .with(&walk.id, |begun| begun.apply(entry, self.capture_content));
         }
     }
 
     fn record_answer(&self, walk: &SopSession, at_ms: i64, answered: &ToolAnswered) {
         let open = self
             .open_runs
-            .with(&walk.id, |begun| begun.steps.get(&answered.call).cloned());
+            .with(&walk.id, |begun| begun.close_call(answered.call));
         let Some(open) = open else {
-            return;
-        };
-        let Some(tool) = &open.tool else {
             return;
         };
         let ids = SpanIds::of(&walk.id);
@@ -52,7 +52,7 @@ impl TelemetryObserver {
         let called = EndedCall {
             id: ids.attempt(answered.call, 1),
             parent: place.parent,
-            tool,
+            tool: &open.tool,
             arguments: &open.arguments,
             during_ms: (open.since_ms, at_ms),
         };

@@ -1,54 +1,70 @@
 //! Turns one event of a run into spans, metrics and log lines.
 
-use super::open_spans::{OpenSpans, OpenStep};
+use super::open_spans::OpenSpans;
 use super::{ObservedRun, TelemetryObserver, log_lines, set_run_attributes};
 use crate::metrics::elapsed;
 use crate::otlp::SpanKind;
+use tramline_expr::Value;
+use tramline_views::step_tracker::{OpenPause, StepEnd, TrackedStep, Update};
 use tramline_workflow::failure::{Failure, FailureKind};
-use tramline_workflow::ids::Seq;
-use tramline_workflow::journal::{Answer, Entry, Event, Outcome, RunEvent};
+use tramline_workflow::journal::{Entry, Outcome};
 
 impl TelemetryObserver {
-    /// Records an event. `begun` is the state before it.
-    pub(super) fn record(&self, scene: &ObservedRun<'_>, begun: &OpenSpans, entry: &Entry) {
+    /// Records an event.
+    pub(super) fn record(&self, scene: &ObservedRun<'_>, begun: &mut OpenSpans, entry: &Entry) {
         log_lines::log_event(scene.run, entry);
         let at_ms = entry.at_ms;
-        match &entry.event {
-            Event::Run(RunEvent::Started(_)) => self.metrics.started.add(&[], 1),
-            Event::Run(RunEvent::AttemptFailed { step, failure, .. }) => {
+        let Some(update) = begun.follow(entry, self.capture_content) else {
+            return;
+        };
+        match update {
+            Update::Started(_) => self.metrics.started.add(&[], 1),
+            Update::AttemptFailed { step, failure, .. } => {
                 self.metrics.retries.add(&[], 1);
-                if let Some(open) = begun.steps.get(step) {
-                    self.attempt(scene, *step, open, at_ms, &Err(failure));
+                if let Some(open) = step {
+                    let arguments = begun.arguments(open.step, false);
+                    self.attempt(scene, &open, &arguments, at_ms, &Err(failure));
                 }
             }
-            Event::Run(RunEvent::StepFinished {
-                step, node, output, ..
-            }) => self.step(scene, begun, (*step, *node), at_ms, &Ok(output)),
-            Event::Run(RunEvent::StepFailed {
+            Update::StepEnded {
                 step,
-                node,
-                failure,
-            }) => self.step(scene, begun, (*step, *node), at_ms, &Err(failure)),
-            Event::Run(RunEvent::FannedIn { step, node }) => {
-                let output = Default::default();
-                self.step(scene, begun, (*step, *node), at_ms, &Ok(&output));
+                is_announced,
+                end,
+            } => {
+                let nothing = Value::Null;
+                let came = match end {
+                    StepEnd::Finished { output, .. } => Ok(output),
+                    StepEnd::FannedIn => Ok(&nothing),
+                    StepEnd::Failed(failure) => Err(failure),
+                };
+                let step = TrackedStep {
+                    since_ms: if is_announced { step.since_ms } else { at_ms },
+                    ..step
+                };
+                self.step(scene, begun, &step, at_ms, &came);
             }
-            Event::Run(RunEvent::Paused { pause }) => self.metrics.pauses.add(&[pause.kind()], 1),
-            Event::Run(RunEvent::Answered { pause, answer, .. }) => {
-                self.pause(scene, begun, *pause, at_ms, answer_name(answer));
+            Update::Paused(pause) => self.metrics.pauses.add(&[pause.kind()], 1),
+            Update::Answered(answered) => {
+                self.pause(scene, answered.pause, at_ms, answered.answer.name());
+                if let Some((step, output)) = answered.skipped {
+                    self.step(scene, begun, &step, at_ms, &Ok(output));
+                }
             }
-            Event::Run(RunEvent::Finished { outcome }) => {
-                self.finished(scene, begun, at_ms, outcome)
+            Update::Finished {
+                outcome,
+                steps,
+                pauses,
+            } => {
+                let gone = Failure::new(FailureKind::Cancelled, "the run ended first");
+                for step in &steps {
+                    self.step(scene, begun, step, at_ms, &Err(&gone));
+                }
+                for pause in pauses {
+                    self.pause(scene, Some(pause), at_ms, "none");
+                }
+                self.finished(scene, at_ms, outcome);
             }
-            Event::Run(
-                RunEvent::Resumed { .. }
-                | RunEvent::StepStarted { .. }
-                | RunEvent::FannedOut { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::GraphExtended { .. },
-            )
-            | Event::Sop(_) => {}
+            Update::StepStarted { .. } | Update::Changed(_) => {}
         }
     }
 
@@ -60,38 +76,29 @@ impl TelemetryObserver {
             ids,
             context: place,
         }: &ObservedRun<'_>,
-        begun: &OpenSpans,
-        seq: Seq,
+        pause: Option<OpenPause>,
         at_ms: i64,
         answer: &'static str,
     ) {
-        let Some((kind, since_ms)) = begun.pauses.get(&seq).filter(|_| place.sampled) else {
+        let Some(pause) = pause.filter(|_| place.sampled) else {
             return;
         };
-        let span = place.span(ids.pause(seq), Some(ids.run()));
-        let mut span = span.with_times(*since_ms, at_ms);
-        span.set_name(SpanKind::Internal, "tramline.pause", kind);
+        let span = place.span(ids.pause(pause.seq), Some(ids.run()));
+        let mut span = span.with_times(pause.since_ms, at_ms);
+        span.set_name(SpanKind::Internal, "tramline.pause", pause.kind);
         set_run_attributes(&mut span, &run.id);
-        span.text("tramline.pause.kind", kind);
+        span.text("tramline.pause.kind", pause.kind);
         span.text("tramline.pause.answer", answer);
         self.push(span);
     }
 
-    /// The end of a run: ends its open spans and its own span.
-    fn finished(&self, scene: &ObservedRun<'_>, begun: &OpenSpans, at_ms: i64, outcome: &Outcome) {
+    /// The end of a run.
+    fn finished(&self, scene: &ObservedRun<'_>, at_ms: i64, outcome: &Outcome) {
         let ObservedRun {
             run,
             ids,
             context: place,
         } = scene;
-        let gone = Failure::new(FailureKind::Cancelled, "the run ended first");
-        for (step, open) in &begun.steps {
-            let OpenStep { node, .. } = open;
-            self.step(scene, begun, (*step, *node), at_ms, &Err(&gone));
-        }
-        for seq in begun.pauses.keys() {
-            self.pause(scene, begun, *seq, at_ms, "none");
-        }
         let (status, error) = outcome_status(outcome);
         self.metrics.ended.add(&[status], 1);
         let name = &run.graph.workflow.name;
@@ -170,15 +177,5 @@ fn outcome_status(outcome: &Outcome) -> (&'static str, Option<(&'static str, Str
             let says = why.clone().unwrap_or_else(|| format!("the run {word}"));
             (word, Some((word, says)))
         }
-    }
-}
-
-fn answer_name(answer: &Answer) -> &'static str {
-    match answer {
-        Answer::Proceed | Answer::ProceedWith { .. } => "proceed",
-        Answer::Reject => "reject",
-        Answer::Retry => "retry",
-        Answer::Skip { .. } => "skip",
-        Answer::Extend { .. } => "extend",
     }
 }

@@ -1,13 +1,14 @@
 //! Steps and their attempts as spans and metrics.
 
-use super::open_spans::{OpenSpans, OpenStep};
+use super::open_spans::OpenSpans;
 use super::spans::error_type;
 use super::{ObservedRun, SpanContext, TelemetryObserver, set_run_attributes};
 use crate::metrics::elapsed;
 use crate::otlp::{OtlpSpan, SpanKind, TEXT_BYTES_MAX, truncate};
 use tramline_expr::Value;
+use tramline_views::step_tracker::TrackedStep;
 use tramline_workflow::failure::{Failure, FailureKind};
-use tramline_workflow::ids::{NodeIx, StepNo, ToolName};
+use tramline_workflow::ids::ToolName;
 use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// The result of a step or an attempt.
@@ -30,8 +31,8 @@ impl TelemetryObserver {
     pub(super) fn step(
         &self,
         scene: &ObservedRun<'_>,
-        begun: &OpenSpans,
-        (step, node): (StepNo, NodeIx),
+        begun: &mut OpenSpans,
+        open: &TrackedStep,
         at_ms: i64,
         came: &CallResult<'_>,
     ) {
@@ -40,11 +41,10 @@ impl TelemetryObserver {
             ids,
             context: place,
         } = scene;
-        let open = begun.steps.get(&step);
-        if let Some(open) = open {
-            self.attempt(scene, step, open, at_ms, came);
-        }
-        let at = run.graph.node(node);
+        let step = open.step;
+        let arguments = begun.arguments(step, true);
+        self.attempt(scene, open, &arguments, at_ms, came);
+        let at = run.graph.node(open.node);
         let [action, named] = action_names(&at.action);
         // A step that was cancelled from outside did not fail.
         let failed = came.as_ref().err();
@@ -64,22 +64,21 @@ impl TelemetryObserver {
         if !place.sampled || passes {
             return;
         }
-        let within = match open.and_then(|open| open.item) {
+        let within = match open.item {
             Some(item) => ids.step(item.step),
             None => ids.run(),
         };
-        let since_ms = open.map_or(at_ms, |open| open.since_ms);
         let mut span = place
             .span(ids.step(step), Some(within))
-            .with_times(since_ms, at_ms);
+            .with_times(open.since_ms, at_ms);
         span.set_name(SpanKind::Internal, named, at.id.as_str());
         set_run_attributes(&mut span, &run.id);
         span.text("tramline.node", at.id.as_str());
         span.number("tramline.step", step);
-        if let Some(open) = open.filter(|open| open.attempt > 1) {
+        if open.attempt > 1 {
             span.number("tramline.attempts", open.attempt);
         }
-        if let Some(item) = open.and_then(|open| open.item) {
+        if let Some(item) = open.item {
             span.number("tramline.item", item.index);
         }
         if let Err(failure) = came {
@@ -96,8 +95,8 @@ impl TelemetryObserver {
             ids,
             context: place,
         }: &ObservedRun<'_>,
-        step: StepNo,
-        open: &OpenStep,
+        open: &TrackedStep,
+        arguments: &Value,
         at_ms: i64,
         came: &CallResult<'_>,
     ) {
@@ -111,10 +110,10 @@ impl TelemetryObserver {
             return;
         }
         let called = EndedCall {
-            id: ids.attempt(step, open.attempt),
-            parent: Some(ids.step(step)),
+            id: ids.attempt(open.step, open.attempt),
+            parent: Some(ids.step(open.step)),
             tool,
-            arguments: &open.arguments,
+            arguments,
             during_ms: (since_ms, at_ms),
         };
         if let Some(mut span) = self.call(place, &called, came) {

@@ -1,9 +1,10 @@
 //! The context of a pause: who requested the run, and what it has done so far.
 
+use crate::step_tracker::{Activity, StepTracker, Update};
 use std::collections::HashMap;
 use tramline_expr::{Map, Value};
 use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::{Entry, Event, RunEvent};
+use tramline_workflow::journal::Entry;
 use tramline_workflow::run::Run;
 use tramline_workflow::workflow::Action;
 
@@ -38,45 +39,29 @@ pub(super) fn requester_value(run: &Run) -> Value {
 pub(super) fn calls_value(run: &Run, entries: &[Entry]) -> Value {
     let mut calls: Vec<PastCall<'_>> = Vec::new();
     let mut places: HashMap<StepNo, usize> = HashMap::new();
+    let mut tracker = StepTracker::default();
     for entry in entries {
-        match &entry.event {
-            Event::Run(RunEvent::StepStarted {
-                step,
-                node,
-                arguments,
-                ..
-            }) if !places.contains_key(step) => {
-                if let Action::Call { tool, .. } = &run.graph.node(*node).action {
-                    places.insert(*step, calls.len());
-                    calls.push(PastCall {
-                        node: run.graph.node(*node).id.as_str(),
-                        tool: tool.to_string(),
-                        arguments,
-                        status: "open",
-                    });
-                }
+        let update = tracker.follow(entry);
+        if let Some(Update::StepStarted {
+            step,
+            is_first: true,
+            activity: Activity::Call { arguments, .. },
+        }) = update
+        {
+            let node = run.graph.node(step.node);
+            if let Action::Call { tool, .. } = &node.action {
+                places.insert(step.step, calls.len());
+                calls.push(PastCall {
+                    node: node.id.as_str(),
+                    tool: tool.to_string(),
+                    arguments,
+                    status: "open",
+                });
             }
-            Event::Run(RunEvent::StepFinished { step, .. }) => {
-                set_status(&mut calls, &places, *step, "succeeded")
-            }
-            Event::Run(RunEvent::StepFailed { step, .. }) => {
-                set_status(&mut calls, &places, *step, "failed")
-            }
-            Event::Run(
-                RunEvent::Started(_)
-                | RunEvent::Resumed { .. }
-                | RunEvent::StepStarted { .. }
-                | RunEvent::FannedOut { .. }
-                | RunEvent::FannedIn { .. }
-                | RunEvent::Waiting { .. }
-                | RunEvent::AttemptFailed { .. }
-                | RunEvent::Paused { .. }
-                | RunEvent::Answered { .. }
-                | RunEvent::BreakpointsSet { .. }
-                | RunEvent::GraphExtended { .. }
-                | RunEvent::Finished { .. },
-            )
-            | Event::Sop(_) => {}
+        } else if let Some(Update::StepEnded { step, end, .. }) = update
+            && let Some(call) = places.get(&step.step).and_then(|at| calls.get_mut(*at))
+        {
+            call.status = end.status();
         }
     }
     let before = calls.len().saturating_sub(CALLS_SHOWN_MAX);
@@ -112,16 +97,5 @@ impl PastCall<'_> {
             ("arguments", shown.into()),
             ("status", self.status.into()),
         ])
-    }
-}
-
-fn set_status(
-    calls: &mut [PastCall<'_>],
-    places: &HashMap<StepNo, usize>,
-    step: StepNo,
-    how: &'static str,
-) {
-    if let Some(call) = places.get(&step).and_then(|at| calls.get_mut(*at)) {
-        call.status = how;
     }
 }

@@ -2,12 +2,13 @@
 
 use super::{ForkPoint, Trace, TraceNote, TracePause, TraceStep, VERSION, outcome_value};
 use crate::pause_view::{self, Extent};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::step_tracker::{Activity, Answered, StepEnd, StepTracker, TrackedStep, Update};
+use std::collections::BTreeMap;
 use tramline_expr::{Str, Value};
 use tramline_workflow::authority::{BudgetSource, approval_source};
 use tramline_workflow::graph::Graph;
-use tramline_workflow::ids::{Checkpoint, NodeIx, RunId, Seq, StepNo};
-use tramline_workflow::journal::{Answer, Entry, Event, Pause, RunEvent};
+use tramline_workflow::ids::{Checkpoint, RunId, Seq, StepNo};
+use tramline_workflow::journal::{Answer, Entry, Pause};
 use tramline_workflow::run::failure_value;
 
 /// Renders a journal.
@@ -15,6 +16,7 @@ pub(super) fn build_trace(run: &RunId, graph: &Graph, entries: &[Entry]) -> Trac
     let mut writer = TraceBuilder {
         graph,
         run,
+        tracker: StepTracker::default(),
         step_indexes: BTreeMap::new(),
         item_indexes: BTreeMap::new(),
         trace: Trace {
@@ -22,12 +24,9 @@ pub(super) fn build_trace(run: &RunId, graph: &Graph, entries: &[Entry]) -> Trac
             run_id: run.to_string(),
             ..Trace::default()
         },
-        unconfirmed_calls: BTreeSet::new(),
-        before_ms: entries.first().map_or(0, |entry| entry.at_ms),
     };
     for entry in entries {
         writer.add(entry);
-        writer.before_ms = entry.at_ms;
     }
     let waits = writer
         .trace
@@ -43,14 +42,12 @@ pub(super) fn build_trace(run: &RunId, graph: &Graph, entries: &[Entry]) -> Trac
 struct TraceBuilder<'a> {
     graph: &'a Graph,
     run: &'a RunId,
+    tracker: StepTracker,
     /// The index of each open step in the list.
     step_indexes: BTreeMap<StepNo, usize>,
     /// The indexes of the item steps of each fan-out step.
     item_indexes: BTreeMap<StepNo, Vec<usize>>,
     trace: Trace,
-    /// Steps with a non-repeatable call whose result is not recorded yet.
-    unconfirmed_calls: BTreeSet<StepNo>,
-    before_ms: i64,
 }
 
 impl TraceBuilder<'_> {
@@ -58,8 +55,12 @@ impl TraceBuilder<'_> {
         let at_ms = entry.at_ms;
         self.trace.updated_ms = at_ms;
         self.trace.events = entry.seq;
-        match &entry.event {
-            Event::Run(RunEvent::Started(started)) => {
+        // SOP sessions have no steps; they are rendered elsewhere.
+        let Some(update) = self.tracker.follow(entry) else {
+            return;
+        };
+        match update {
+            Update::Started(started) => {
                 self.trace.workflow = started.workflow.name.clone();
                 self.trace.session = started.session.clone();
                 self.trace.forked_from = started.fork.as_ref().map(|fork| ForkPoint {
@@ -69,120 +70,36 @@ impl TraceBuilder<'_> {
                 self.trace.started_ms = at_ms;
                 self.trace.input = started.input.clone();
             }
-            Event::Run(RunEvent::Resumed { by }) => {
-                self.trace.resumed.push(TraceNote {
-                    by: by.clone(),
-                    via: None,
-                    at_ms,
-                    why: None,
-                });
-            }
-            Event::Run(RunEvent::StepStarted {
+            Update::StepStarted {
                 step,
-                node,
-                attempt,
-                arguments,
-                repeatable,
-                of,
-            }) => {
-                if !repeatable {
-                    self.unconfirmed_calls.insert(*step);
-                }
-                let line = self.step_mut(*step, *node, at_ms);
-                line.attempts = *attempt;
-                let is_new = line.item.is_none() && of.is_some();
-                line.item = line.item.or(*of);
-                if !arguments.is_null() {
-                    line.input = Some(arguments.clone());
-                }
-                if let (Some(item), true) = (of, is_new) {
-                    let place = self.step_indexes[step];
-                    self.item_indexes.entry(item.step).or_default().push(place);
-                }
-            }
-            Event::Run(RunEvent::FannedOut { step, node, items }) => {
-                self.step_mut(*step, *node, at_ms).input = Some(items.clone());
-            }
-            Event::Run(RunEvent::FannedIn { step, node }) => {
-                let outputs = self.collect_outputs(*step);
-                self.finish_step(*step, *node, at_ms, |line| {
-                    line.status = "succeeded";
-                    line.output = Some(outputs);
-                });
-            }
-            Event::Run(RunEvent::Waiting {
-                step,
-                node,
-                until_ms,
-            }) => {
-                self.step_mut(*step, *node, at_ms).input =
-                    Some(Value::object([("until_ms", (*until_ms).into())]));
-            }
-            Event::Run(RunEvent::BreakpointsSet { .. }) => {}
-            Event::Run(RunEvent::AttemptFailed {
-                step,
-                failure,
-                in_doubt,
-                ..
-            }) => {
-                // A failure without doubt is an end; the next attempt is recorded separately.
-                if !in_doubt {
-                    self.unconfirmed_calls.remove(step);
-                }
-                if let Some(&place) = self.step_indexes.get(step) {
+                is_first,
+                activity,
+            } => self.start_step(&step, is_first, activity),
+            Update::AttemptFailed {
+                number, failure, ..
+            } => {
+                if let Some(&place) = self.step_indexes.get(&number) {
                     self.trace.steps[place].retried.push(failure.clone());
                 }
             }
-            Event::Run(RunEvent::StepFinished {
-                step,
-                node,
-                label,
-                output,
-            }) => {
-                self.finish_step(*step, *node, at_ms, |line| {
-                    line.status = "succeeded";
-                    line.label.clone_from(label);
-                    line.output = Some(output.clone());
-                });
-            }
-            Event::Run(RunEvent::StepFailed {
-                step,
-                node,
-                failure,
-            }) => {
-                self.finish_step(*step, *node, at_ms, |line| {
-                    line.status = "failed";
-                    line.may_have_happened = failure.may_have_happened;
-                    line.error = Some(failure.clone());
-                });
-            }
-            Event::Run(RunEvent::Paused { pause }) => self.add_pause(entry.seq, at_ms, pause),
-            Event::Run(RunEvent::Answered {
-                pause,
-                answer,
-                by,
-                why,
-                via,
-            }) => {
-                self.add_answer(
-                    *pause,
-                    answer,
-                    TraceNote {
-                        by: by.clone(),
-                        via: *via,
+            Update::StepEnded { step, end, .. } => self.end_step(&step, at_ms, end),
+            Update::Paused(pause) => self.add_pause(entry.seq, at_ms, pause),
+            Update::Answered(answered) => self.add_answer(at_ms, answered),
+            Update::Changed(change) => {
+                if change.is_take_over() {
+                    self.trace.resumed.push(TraceNote {
+                        by: change.by.clone(),
+                        via: None,
                         at_ms,
-                        why: why.clone(),
-                    },
-                );
+                        why: None,
+                    });
+                }
             }
-            Event::Run(RunEvent::GraphExtended { .. }) => {}
-            // SOP sessions have no steps; they are rendered elsewhere.
-            Event::Sop(_) => {}
-            Event::Run(RunEvent::Finished { outcome: how }) => {
-                self.trace.outcome = Some(outcome_value(self.graph, how));
-                self.trace.status = how.status();
-                for step in std::mem::take(&mut self.unconfirmed_calls) {
-                    if let Some(&place) = self.step_indexes.get(&step) {
+            Update::Finished { outcome, steps, .. } => {
+                self.trace.outcome = Some(outcome_value(self.graph, outcome));
+                self.trace.status = outcome.status();
+                for step in steps.iter().filter(|step| step.is_unconfirmed) {
+                    if let Some(&place) = self.step_indexes.get(&step.step) {
                         self.trace.steps[place].may_have_happened = true;
                     }
                 }
@@ -190,22 +107,48 @@ impl TraceBuilder<'_> {
         }
     }
 
-    fn finish_step(
-        &mut self,
-        step: StepNo,
-        node: NodeIx,
-        at_ms: i64,
-        change: impl FnOnce(&mut TraceStep),
-    ) {
-        // A step that only computes has no start event: it started when the previous event
-        // happened.
-        let began = self.before_ms;
-        let line = self.step_mut(step, node, began);
+    fn start_step(&mut self, step: &TrackedStep, is_first: bool, activity: Activity<'_>) {
+        let line = self.step_mut(step);
+        line.attempts = step.attempt;
+        line.item = step.item;
+        match activity {
+            Activity::Call { arguments, .. } if arguments.is_null() => {}
+            Activity::Call { arguments, .. } => line.input = Some(arguments.clone()),
+            Activity::FanOut(items) => line.input = Some(items.clone()),
+            Activity::Wait(until_ms) => {
+                line.input = Some(Value::object([("until_ms", until_ms.into())]));
+            }
+        }
+        if let (Some(item), true) = (step.item, is_first) {
+            let place = self.step_indexes[&step.step];
+            self.item_indexes.entry(item.step).or_default().push(place);
+        }
+    }
+
+    fn end_step(&mut self, step: &TrackedStep, at_ms: i64, end: StepEnd<'_>) {
+        let outputs = match end {
+            StepEnd::FannedIn => self.collect_outputs(step.step),
+            StepEnd::Finished { output, .. } => output.clone(),
+            StepEnd::Failed(_) => Value::Null,
+        };
+        let line = self.step_mut(step);
         line.duration_ms = Some((at_ms - line.started_ms).max(0));
-        line.may_have_happened = false;
-        change(line);
-        self.step_indexes.remove(&step);
-        self.unconfirmed_calls.remove(&step);
+        match end {
+            StepEnd::Failed(failure) => {
+                line.status = "failed";
+                line.may_have_happened = failure.may_have_happened;
+                line.error = Some(failure.clone());
+            }
+            StepEnd::Finished { .. } | StepEnd::FannedIn => {
+                line.status = "succeeded";
+                line.may_have_happened = false;
+                line.output = Some(outputs);
+                if let StepEnd::Finished { label, .. } = end {
+                    line.label = label.cloned();
+                }
+            }
+        }
+        self.step_indexes.remove(&step.step);
     }
 
     /// The outputs of a fan-out step's items, by index.
@@ -226,9 +169,9 @@ impl TraceBuilder<'_> {
         outputs.into()
     }
 
-    fn step_mut(&mut self, step: StepNo, node: NodeIx, at_ms: i64) -> &mut TraceStep {
-        let place = *self.step_indexes.entry(step).or_insert_with(|| {
-            let mut line = TraceStep::begin(self.graph, step, node, at_ms);
+    fn step_mut(&mut self, from: &TrackedStep) -> &mut TraceStep {
+        let place = *self.step_indexes.entry(from.step).or_insert_with(|| {
+            let mut line = TraceStep::begin(self.graph, from.step, from.node, from.since_ms);
             if line.kind == "entry" {
                 line.input = Some(self.trace.input.clone());
             }
@@ -247,8 +190,8 @@ impl TraceBuilder<'_> {
             .to_string(),
             at_ms,
             kind: pause.kind(),
-            node: None,
-            step: None,
+            node: pause.node().map(|node| self.graph.node(node).id.clone()),
+            step: pause.step(),
             layer_index: None,
             reason: None,
             source: None,
@@ -257,7 +200,6 @@ impl TraceBuilder<'_> {
             answer: None,
             by: None,
         };
-        asked.node = pause.node().map(|node| self.graph.node(node).id.clone());
         match pause {
             Pause::Layer { index } => asked.layer_index = Some(*index),
             Pause::Approval { reason, .. } => {
@@ -266,14 +208,12 @@ impl TraceBuilder<'_> {
             }
             Pause::Break { reason, .. } => asked.reason = Some(reason.clone()),
             Pause::InDoubt { step, .. } => {
-                asked.step = Some(*step);
                 asked.reason = self.mark_in_doubt(*step);
             }
             Pause::Effect { .. } => {
                 asked.reason = Some("the original run already made this call".into());
             }
-            Pause::Child { step, run, .. } => {
-                asked.step = Some(*step);
+            Pause::Child { run, .. } => {
                 asked.reason = Some(format!("{run} is paused").into());
             }
             Pause::Budget {
@@ -300,40 +240,29 @@ impl TraceBuilder<'_> {
         Some(failure.message.as_str().into())
     }
 
-    fn add_answer(&mut self, seq: Seq, answer: &Answer, note: TraceNote) {
+    fn add_answer(&mut self, at_ms: i64, answered: Answered<'_>) {
         let checkpoint = Checkpoint {
             run: self.run.clone(),
-            seq,
+            seq: answered.seq,
         }
         .to_string();
-        let at_ms = note.at_ms;
-        let Some(asked) = self
-            .trace
-            .pauses
-            .iter_mut()
-            .find(|asked| asked.checkpoint == checkpoint)
-        else {
+        let mut pauses = self.trace.pauses.iter_mut();
+        let Some(asked) = pauses.find(|asked| asked.checkpoint == checkpoint) else {
             return;
         };
-        asked.by = Some(note);
-        if let Answer::ProceedWith { arguments } = answer {
+        asked.by = Some(TraceNote {
+            by: answered.by.clone(),
+            via: answered.via,
+            at_ms,
+            why: answered.why.map(str::to_owned),
+        });
+        if let Answer::ProceedWith { arguments } = answered.answer {
             asked.edited_arguments = Some(arguments.clone());
         }
-        asked.answer = Some(match answer {
-            Answer::Proceed | Answer::ProceedWith { .. } => "proceed",
-            Answer::Reject => "reject",
-            Answer::Retry => "retry",
-            Answer::Skip { .. } => "skip",
-            Answer::Extend { .. } => "extend",
-        });
-        let about = asked
-            .step
-            .zip(asked.node.as_deref().and_then(|id| self.graph.find(id)));
-        if let (Answer::Skip { output }, Some((step, node))) = (answer, about) {
-            self.finish_step(step, node, at_ms, |line| {
-                line.status = "succeeded";
-                line.output = Some(output.clone());
-            });
+        asked.answer = Some(answered.answer.name());
+        if let Some((step, output)) = &answered.skipped {
+            let label = None;
+            self.end_step(step, at_ms, StepEnd::Finished { label, output });
         }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use tramline_engine::Engine;
 use tramline_expr::Value;
+use tramline_views::step_tracker::{Activity, StepEnd, StepTracker, TrackedStep, Update};
 use tramline_views::trace;
 use tramline_workflow::graph::Graph;
-use tramline_workflow::ids::{NodeIx, RunId, Seq, StepNo};
-use tramline_workflow::journal::{self, Answer, Entry, Pause};
+use tramline_workflow::ids::{RunId, StepNo};
+use tramline_workflow::journal::Entry;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,24 +55,20 @@ impl RunEvents {
             let Some(entry) = self.entries.next().await? else {
                 return Ok(None);
             };
-            if let journal::Event::Run(journal::RunEvent::GraphExtended { .. }) = entry.event {
-                let graph = self.engine.load(&self.translator.run).await?.run.graph;
-                self.translator.graph = graph;
-            }
             self.translator.translate(&entry, &mut self.pending);
         }
     }
 
     /// The events in the journal that were not returned yet, without waiting for more.
     pub(super) async fn drain(&mut self) -> Result<VecDeque<Event>, Error> {
-        let loaded = self.engine.load(&self.translator.run).await?;
-        self.translator.graph = loaded.run.graph;
-        let seen = self.translator.last_seen;
-        for entry in loaded.entries.iter().filter(|entry| entry.seq > seen) {
+        let run = self.translator.run.clone();
+        let seen = self.translator.tracker.seq();
+        let entries = self.engine.entries(&run).await?;
+        for entry in entries.iter().filter(|entry| entry.seq > seen) {
             self.translator.translate(entry, &mut self.pending);
         }
-        let run = self.translator.run.clone();
-        self.entries = self.engine.subscribe(run, self.translator.last_seen);
+        let seen = self.translator.tracker.seq();
+        self.entries = self.engine.subscribe(run, seen);
         Ok(std::mem::take(&mut self.pending))
     }
 }
@@ -80,12 +77,9 @@ impl RunEvents {
 struct EventTranslator {
     run: RunId,
     graph: Arc<Graph>,
-    last_seen: Seq,
-    before_ms: i64,
+    tracker: StepTracker,
     input: Value,
     open: HashMap<StepNo, trace::TraceStep>,
-    /// The steps that questions are about: skipping ends them.
-    question_steps: HashMap<Seq, (StepNo, NodeIx)>,
 }
 
 impl EventTranslator {
@@ -93,115 +87,73 @@ impl EventTranslator {
         Self {
             run,
             graph,
-            last_seen: 0,
-            before_ms: 0,
+            tracker: StepTracker::default(),
             input: Value::Null,
             open: HashMap::new(),
-            question_steps: HashMap::new(),
         }
     }
 
     fn translate(&mut self, entry: &Entry, told: &mut VecDeque<Event>) {
-        use journal::RunEvent as E;
-        let at_ms = entry.at_ms;
-        self.last_seen = entry.seq;
-        let event = match &entry.event {
-            journal::Event::Run(event) => event,
-            // An SOP session has no steps.
-            journal::Event::Sop(_) => return,
+        if let Some((patch, _)) = entry.event.patch() {
+            patch.extend(&mut self.graph);
+        }
+        // An SOP session has no steps.
+        let Some(update) = self.tracker.follow(entry) else {
+            return;
         };
-        match event {
-            E::Started(started) => self.input = started.input.clone(),
-            E::StepStarted {
-                step,
-                node,
-                attempt,
-                arguments,
-                of,
-                ..
+        let at_ms = entry.at_ms;
+        match update {
+            Update::Started(started) => self.input = started.input.clone(),
+            Update::StepStarted { step, activity, .. } => {
+                let input = match activity {
+                    // A retry has no arguments in its event: they are those of the first attempt.
+                    Activity::Call { arguments, .. } => Some(arguments).filter(|it| !it.is_null()),
+                    Activity::FanOut(items) => Some(items),
+                    Activity::Wait(_) => None,
+                };
+                self.start_step(&step, input, told).attempts = step.attempt;
+            }
+            Update::AttemptFailed {
+                number, failure, ..
             } => {
-                // A retry has no arguments in its event: they are those of the first attempt.
-                let given = (!arguments.is_null()).then(|| arguments.clone());
-                let line = self.start_step(*step, *node, at_ms, told, |line| {
-                    line.input = given;
-                    line.item = *of;
-                });
-                line.attempts = *attempt;
-            }
-            E::FannedOut { step, node, items } => {
-                let items = items.clone();
-                self.start_step(*step, *node, at_ms, told, |line| line.input = Some(items));
-            }
-            E::Waiting { step, node, .. } => {
-                self.start_step(*step, *node, at_ms, told, |_| {});
-            }
-            E::AttemptFailed { step, failure, .. } => {
-                if let Some(line) = self.open.get_mut(step) {
+                if let Some(line) = self.open.get_mut(&number) {
                     line.retried.push(failure.clone());
                 }
             }
-            E::StepFinished {
-                step,
-                node,
-                label,
-                output,
-            } => self.end_step(*step, *node, at_ms, told, |line| {
-                line.status = "succeeded";
-                line.label.clone_from(label);
-                line.output = Some(output.clone());
-            }),
-            E::FannedIn { step, node } => {
-                self.end_step(*step, *node, at_ms, told, |line| line.status = "succeeded");
-            }
-            E::StepFailed {
-                step,
-                node,
-                failure,
-            } => self.end_step(*step, *node, at_ms, told, |line| {
-                line.status = "failed";
-                line.error = Some(failure.clone());
-            }),
-            E::Paused { pause } => {
-                if let Pause::InDoubt { step, node, .. } | Pause::Child { step, node, .. } = pause {
-                    self.question_steps.insert(entry.seq, (*step, *node));
-                }
+            Update::StepEnded { step, end, .. } => self.end_step(&step, at_ms, end, told),
+            Update::Paused(pause) => {
                 let question = Question::of(&self.graph, &self.run, entry.seq, pause);
                 told.push_back(Event::Paused(question));
             }
-            E::Finished { outcome } => {
+            Update::Answered(answered) => {
+                if let Some((step, output)) = &answered.skipped {
+                    let label = None;
+                    self.end_step(step, at_ms, StepEnd::Finished { label, output }, told);
+                }
+            }
+            Update::Changed(_) => {}
+            Update::Finished { outcome, .. } => {
                 let ended = RunOutcome::finished(&self.graph, &self.run, outcome);
                 told.push_back(Event::Finished(ended));
             }
-            E::Answered { pause, answer, .. } => {
-                if let (Some((step, node)), Answer::Skip { output }) =
-                    (self.question_steps.remove(pause), answer)
-                {
-                    self.end_step(step, node, at_ms, told, |line| {
-                        line.status = "succeeded";
-                        line.output = Some(output.clone());
-                    });
-                }
-            }
-            E::Resumed { .. } | E::BreakpointsSet { .. } | E::GraphExtended { .. } => {}
         }
-        self.before_ms = at_ms;
     }
 
     /// The entry of a step; emits its start if it is new.
     fn start_step(
         &mut self,
-        step: StepNo,
-        node: NodeIx,
-        at_ms: i64,
+        from: &TrackedStep,
+        input: Option<&Value>,
         told: &mut VecDeque<Event>,
-        first: impl FnOnce(&mut trace::TraceStep),
     ) -> &mut trace::TraceStep {
-        self.open.entry(step).or_insert_with(|| {
-            let mut line = trace::TraceStep::begin(&self.graph, step, node, at_ms);
+        self.open.entry(from.step).or_insert_with(|| {
+            let mut line =
+                trace::TraceStep::begin(&self.graph, from.step, from.node, from.since_ms);
+            line.input = input.cloned();
             if line.kind == "entry" {
                 line.input = Some(self.input.clone());
             }
-            first(&mut line);
+            line.item = from.item;
             told.push_back(Event::StepStarted(Step::from(&line)));
             line
         })
@@ -209,18 +161,23 @@ impl EventTranslator {
 
     fn end_step(
         &mut self,
-        step: StepNo,
-        node: NodeIx,
+        step: &TrackedStep,
         at_ms: i64,
+        end: StepEnd<'_>,
         told: &mut VecDeque<Event>,
-        change: impl FnOnce(&mut trace::TraceStep),
     ) {
-        // A step that only computes started at the time of the previous event.
-        let began = self.before_ms;
-        self.start_step(step, node, began, told, |_| {});
-        if let Some(mut line) = self.open.remove(&step) {
+        self.start_step(step, None, told);
+        if let Some(mut line) = self.open.remove(&step.step) {
             line.duration_ms = Some((at_ms - line.started_ms).max(0));
-            change(&mut line);
+            line.status = end.status();
+            match end {
+                StepEnd::Finished { label, output } => {
+                    line.label = label.cloned();
+                    line.output = Some(output.clone());
+                }
+                StepEnd::FannedIn => {}
+                StepEnd::Failed(failure) => line.error = Some(failure.clone()),
+            }
             told.push_back(Event::StepFinished(Step::from(&line)));
         }
     }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tramline_expr::Value;
 use tramline_views::pause_view;
+use tramline_views::step_tracker::{Activity, StepEnd, StepTracker, TrackedStep, Update};
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, NodeIx, RunId, StepNo};
-use tramline_workflow::journal::{Entry, Event, Outcome, Pause, RunEvent};
+use tramline_workflow::journal::{Entry, Outcome, Pause};
 use tramline_workflow::workflow::Action;
 
 /// At most this many steps are listed; further ones are counted, because nobody reads a loop of
@@ -24,16 +25,12 @@ pub(super) struct ProgressPrinter {
     bars: Option<MultiProgress>,
     /// Whether to show the call that a question is about: only where no prompt shows it.
     calls: bool,
-    open: HashMap<StepNo, OpenStep>,
-    before_ms: i64,
+    tracker: StepTracker,
+    /// The spinners of open steps.
+    open: HashMap<StepNo, ProgressBar>,
     started_ms: i64,
     listed: u32,
     unlisted: u32,
-}
-
-struct OpenStep {
-    since_ms: i64,
-    bar: Option<ProgressBar>,
 }
 
 const OK: TextStyle = TextStyle::Good;
@@ -58,8 +55,8 @@ impl ProgressPrinter {
             run,
             bars: None,
             calls: true,
+            tracker: StepTracker::default(),
             open: HashMap::new(),
-            before_ms: 0,
             started_ms: 0,
             listed: 0,
             unlisted: 0,
@@ -71,103 +68,72 @@ impl ProgressPrinter {
         let at_ms = entry.at_ms;
         self.set_start(at_ms);
         // Added nodes are shown by their own names.
-        if let Event::Run(RunEvent::GraphExtended { patch, .. }) = &entry.event
-            && let Ok(grown) = patch.apply(&self.graph)
-        {
-            self.graph = Arc::new(grown);
+        if let Some((patch, _)) = entry.event.patch() {
+            patch.extend(&mut self.graph);
         }
-        match &entry.event {
-            Event::Run(RunEvent::Started(started)) => {
+        // An SOP session has no driver and no progress.
+        let Some(update) = self.tracker.follow(entry) else {
+            return;
+        };
+        match update {
+            Update::Started(started) => {
+                let name = &started.workflow.name;
+                self.line(&format!("{name} {DIM}{}{DIM:#}", self.run));
+            }
+            Update::StepStarted { step, activity, .. } => {
+                self.start_step(&step);
+                if let Activity::FanOut(items) = activity {
+                    let count = items.as_array().map_or(0, <[Value]>::len);
+                    let id = &self.graph.node(step.node).id;
+                    self.line(&format!("├─ {DIM}{id} for {count} items{DIM:#}"));
+                }
+            }
+            Update::AttemptFailed {
+                failure,
+                wait_ms,
+                in_doubt,
+                ..
+            } => {
+                let (mark, note) = match in_doubt {
+                    true => ("?", "it may have happened".to_owned()),
+                    false => ("↻", format!("again in {}", span(wait_ms as i64))),
+                };
                 self.line(&format!(
-                    "{} {DIM}{}{DIM:#}",
-                    started.workflow.name, self.run
+                    "├─ {ASK}{mark}{ASK:#} {failure} {DIM}({note}){DIM:#}"
                 ));
             }
-            Event::Run(RunEvent::Resumed { by }) => {
-                self.line(&format!("{DIM}resumed by {by}{DIM:#}"))
+            Update::StepEnded { step, end, .. } => {
+                let (mark, more) = match end {
+                    StepEnd::Finished { label, .. } => (
+                        format!("{OK}✓{OK:#}"),
+                        label.map_or_else(String::new, |label| format!(" → {label}")),
+                    ),
+                    StepEnd::FannedIn => (format!("{OK}✓{OK:#}"), String::new()),
+                    StepEnd::Failed(failure) => (format!("{BAD}✗{BAD:#}"), format!(" {failure}")),
+                };
+                self.end_step(&step, at_ms, &mark, &more);
             }
-            Event::Run(RunEvent::StepStarted {
-                step,
-                node,
-                attempt,
-                ..
-            }) => self.start_step(*step, *node, *attempt, at_ms),
-            Event::Run(RunEvent::AttemptFailed {
-                failure,
-                in_doubt: true,
-                ..
-            }) => self.line(&format!(
-                "├─ {ASK}?{ASK:#} {failure} {DIM}(it may have happened){DIM:#}"
-            )),
-            Event::Run(RunEvent::AttemptFailed {
-                failure, wait_ms, ..
-            }) => {
-                let wait = span(*wait_ms as i64);
-                self.line(&format!(
-                    "├─ {ASK}↻{ASK:#} {failure} {DIM}(again in {wait}){DIM:#}"
-                ));
-            }
-            Event::Run(RunEvent::StepFinished {
-                step, node, label, ..
-            }) => {
-                let picked = label
-                    .as_ref()
-                    .map_or_else(String::new, |label| format!(" → {label}"));
-                self.end_step(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), &picked);
-            }
-            Event::Run(RunEvent::StepFailed {
-                step,
-                node,
-                failure,
-            }) => {
-                self.end_step(
-                    *step,
-                    *node,
-                    at_ms,
-                    &format!("{BAD}✗{BAD:#}"),
-                    &format!(" {failure}"),
-                );
-            }
-            Event::Run(RunEvent::FannedOut { step, node, items }) => {
-                let count = items.as_array().map_or(0, <[Value]>::len);
-                self.start_step(*step, *node, 1, at_ms);
-                let id = &self.graph.node(*node).id;
-                self.line(&format!("├─ {DIM}{id} for {count} items{DIM:#}"));
-            }
-            Event::Run(RunEvent::FannedIn { step, node }) => {
-                self.end_step(*step, *node, at_ms, &format!("{OK}✓{OK:#}"), "");
-            }
-            Event::Run(RunEvent::Waiting { step, node, .. }) => {
-                self.start_step(*step, *node, 1, at_ms)
-            }
-            Event::Run(RunEvent::BreakpointsSet { watch, by }) => {
-                let breaks = watch.breaks.len();
-                self.line(&format!("├─ {DIM}{by} set {breaks} breakpoints{DIM:#}"));
-            }
-            Event::Run(RunEvent::Paused { pause }) => self.show_question(entry.seq, pause),
-            Event::Run(RunEvent::Answered {
-                answer, by, via, ..
-            }) => {
-                let how = match via.is_some_and(AnswerChannel::is_relayed) {
+            Update::Paused(pause) => self.show_question(entry.seq, pause),
+            Update::Answered(answered) => {
+                if let Some((step, _)) = &answered.skipped {
+                    self.remove_bar(step.step);
+                }
+                let how = match answered.via.is_some_and(AnswerChannel::is_relayed) {
                     true => " (relayed)",
                     false => "",
                 };
+                let (by, answer) = (answered.by, answered.answer);
                 self.line(&format!("├─ {by} answered{how}: {answer:?}"));
             }
-            Event::Run(RunEvent::GraphExtended { patch, by }) => {
-                self.line(&format!("├─ {by} added {} nodes", patch.nodes.len()));
-            }
-            // An SOP session has no driver and no progress.
-            Event::Sop(_) => {}
-            Event::Run(RunEvent::Finished { outcome }) => self.finish(outcome, at_ms),
+            Update::Changed(change) => self.line(&format!("├─ {DIM}{change}{DIM:#}")),
+            Update::Finished { outcome, .. } => self.finish(outcome, at_ms),
         }
-        self.before_ms = at_ms;
     }
 
     /// Skips an event that was shown before; the next step's time starts after it.
     pub(super) fn skip(&mut self, entry: &Entry) {
         self.set_start(entry.at_ms);
-        self.before_ms = entry.at_ms;
+        self.tracker.follow(entry);
     }
 
     /// Times count from the first event shown: the start of the run, or when it resumed.
@@ -195,43 +161,40 @@ impl ProgressPrinter {
         }
     }
 
-    fn start_step(&mut self, step: StepNo, node: NodeIx, attempt: u32, at_ms: i64) {
-        let since_ms = self.open.get(&step).map_or(at_ms, |open| open.since_ms);
-        let bar = self.bars.as_ref().map(|bars| {
-            let bar = bars.add(ProgressBar::new_spinner());
-            let style = ProgressStyle::with_template("├─ {spinner} {msg} {elapsed}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            let again = if attempt > 1 {
-                format!(" (attempt {attempt})")
-            } else {
-                String::new()
-            };
-            let (id, what) = (&self.graph.node(node).id, self.node_label(node));
-            let message = format!("{id}  {what}{again}");
-            bar.set_message(output::field(&message).into_owned());
-            bar.enable_steady_tick(Duration::from_millis(100));
-            bar
-        });
-        if let Some(OpenStep { bar: Some(bar), .. }) =
-            self.open.insert(step, OpenStep { since_ms, bar })
-        {
+    fn start_step(&mut self, step: &TrackedStep) {
+        self.remove_bar(step.step);
+        let Some(bars) = &self.bars else {
+            return;
+        };
+        let bar = bars.add(ProgressBar::new_spinner());
+        let style = ProgressStyle::with_template("├─ {spinner} {msg} {elapsed}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        let again = match step.attempt {
+            1 => String::new(),
+            attempt => format!(" (attempt {attempt})"),
+        };
+        let (id, what) = (&self.graph.node(step.node).id, self.node_label(step.node));
+        let message = format!("{id}  {what}{again}");
+        bar.set_message(output::field(&message).into_owned());
+        bar.enable_steady_tick(Duration::from_millis(100));
+        self.open.insert(step.step, bar);
+    }
+
+    fn remove_bar(&mut self, step: StepNo) {
+        if let Some(bar) = self.open.remove(&step) {
             bar.finish_and_clear();
         }
     }
 
-    fn end_step(&mut self, step: StepNo, node: NodeIx, at_ms: i64, mark: &str, more: &str) {
-        let open = self.open.remove(&step);
-        let since = open.as_ref().map_or(self.before_ms, |open| open.since_ms);
-        if let Some(OpenStep { bar: Some(bar), .. }) = open {
-            bar.finish_and_clear();
-        }
+    fn end_step(&mut self, step: &TrackedStep, at_ms: i64, mark: &str, more: &str) {
+        self.remove_bar(step.step);
         if self.listed == LISTED_MAX {
             self.unlisted += 1;
             return;
         }
         self.listed += 1;
-        let (id, what) = (&self.graph.node(node).id, self.node_label(node));
-        let took = span((at_ms - since).max(0));
+        let (id, what) = (&self.graph.node(step.node).id, self.node_label(step.node));
+        let took = span((at_ms - step.since_ms).max(0));
         self.line(&format!("├─ {mark} {id}  {DIM}{what}  {took}{DIM:#}{more}"));
     }
 
@@ -251,10 +214,8 @@ impl ProgressPrinter {
     }
 
     fn finish(&mut self, outcome: &Outcome, at_ms: i64) {
-        for open in std::mem::take(&mut self.open).into_values() {
-            if let Some(bar) = open.bar {
-                bar.finish_and_clear();
-            }
+        for bar in std::mem::take(&mut self.open).into_values() {
+            bar.finish_and_clear();
         }
         if self.unlisted > 0 {
             self.line(&format!("├─ {DIM}… {} more steps{DIM:#}", self.unlisted));
