@@ -84,7 +84,7 @@ pub use retention::{PruneResult, Retention};
 pub use run_handle::{PauseAnswer, RunHandle};
 pub use sop_session::{ApprovedCallResult, ArgumentEdit, GatedCall, GatedCallOutcome, SopStart};
 pub use start::{Admission, RunOwner, RunStart};
-pub use wait::{WaitPolicy, WaitedRun};
+pub use wait::{RowWatch, WaitPolicy, WaitedRun};
 
 /// Runs workflows. Clones share everything.
 #[derive(Clone)]

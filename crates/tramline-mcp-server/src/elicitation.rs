@@ -29,8 +29,6 @@ pub(crate) mod url;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// Maximum number of questions of a run asked at once; the others follow when these are answered.
 const QUESTIONS_MAX: usize = 16;
-/// How often to poll a run while a client is asked, in addition to store notifications.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Name in the journal of an answer through a client. It distinguishes a reused question from an answer through
 /// another channel.
 const CLIENT_NAME: &str = "MCP client";
@@ -274,7 +272,7 @@ async fn elicit(
             let taken = record_answer(engine, &asked, pause, &result, context).await?;
             return Ok(taken.then_some(AfterElicitation::Resume));
         }
-        gone = wait_until_answered(engine, &asked) => gone.map(|()| "the question was answered elsewhere"),
+        gone = engine.wait_until_answered(&asked) => gone.map(|()| "the question was answered elsewhere"),
         () = context.ct.cancelled() => {
             if underway.on_cancel == OnCancel::Abort {
                 run_wait::abort_cancelled(engine, &underway.run).await;
@@ -288,30 +286,6 @@ async fn elicit(
     };
     let _: Result<(), ServiceError> = sent.cancel(why.as_deref().ok().map(str::to_owned)).await;
     why.map(|_| Some(AfterElicitation::Resume))
-}
-
-/// Waits until a question is no longer open.
-pub(super) async fn wait_until_answered(engine: &Engine, asked: &Checkpoint) -> Result<(), Fault> {
-    let mut changes = engine.store().changes();
-    let mut seen = 0;
-    loop {
-        changes.mark_unchanged();
-        let row = engine.store().row(&asked.run).await?;
-        let last = row.map_or(0, |row| row.last);
-        if last != seen {
-            seen = last;
-            if !engine
-                .load(&asked.run)
-                .await?
-                .run
-                .pauses
-                .contains_key(&asked.seq)
-            {
-                return Ok(());
-            }
-        }
-        let _ = tokio::time::timeout(POLL_INTERVAL, changes.changed()).await;
-    }
 }
 
 /// Records a client's answer; false if the client made no decision.

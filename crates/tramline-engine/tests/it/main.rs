@@ -34,3 +34,4 @@ mod settings;
 mod several_engines;
 mod stale_cache;
 mod support;
+mod waits;

@@ -5,7 +5,7 @@
 //! has been there. Older clients open the address while the call is waiting.
 
 use crate::caller::Caller;
-use crate::elicitation::{ElicitationChannel, url_channel, wait_until_answered};
+use crate::elicitation::{ElicitationChannel, url_channel};
 use crate::request_state::{self, RequestState};
 use crate::tool::CallContext;
 use rmcp::model::{
@@ -97,7 +97,7 @@ async fn wait_for_answer(
     asked: &Checkpoint,
     most: Duration,
 ) -> Result<bool, Fault> {
-    let answered = wait_until_answered(&means.engine, asked);
+    let answered = means.engine.wait_until_answered(asked);
     let over = tokio::time::sleep(most);
     tokio::pin!(answered, over);
     let mut beat = tokio::time::interval(KEEP_ALIVE_INTERVAL);

@@ -3,8 +3,9 @@
 use super::drive_wait::DriveWaiter;
 use super::{Answer, Error, OutcomeKind, RunEvents, RunOutcome, Trace, Tramline};
 use std::sync::{Arc, Mutex, PoisonError};
-use tramline_engine::ports::RunStatus;
-use tramline_engine::{Engine, Fault, JournalPoint, LoadedRun, Respondent, RunHandle};
+use tramline_engine::{
+    DriveOutcome, Engine, JournalPoint, LoadedRun, Respondent, RunHandle, WaitPolicy,
+};
 use tramline_views::trace;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, StepNo};
@@ -39,7 +40,6 @@ impl Run {
     ///
     /// Another process may drive it. A run without a driver is returned as [`OutcomeKind::Stopped`](super::OutcomeKind::Stopped).
     pub async fn wait(&self) -> Result<RunOutcome, Error> {
-        let mut changes = self.engine().store().changes();
         loop {
             let driver = self.driver().clone();
             if let Some(driver) = driver {
@@ -48,40 +48,29 @@ impl Run {
                     return Ok(ended);
                 }
             }
-            changes.mark_unchanged();
-            let row = self.engine().store().row(&self.id).await;
-            let Some(row) = row.map_err(Fault::from)? else {
-                return Err(Fault::NotFound(self.id.clone()).into());
-            };
-            match row.index_row.status {
-                RunStatus::Running if row.driven => {}
+            let waited = self
+                .engine()
+                .wait(&self.id, None, WaitPolicy::Leave)
+                .await?;
+            match (waited.outcome, waited.run) {
                 // It was answered while its driver here was releasing it: continue it here.
-                RunStatus::Running if self.driver().take().is_some() => {
+                (DriveOutcome::Stopped, _) if self.driver().take().is_some() => {
                     self.ensure_driven().await?;
-                    continue;
                 }
-                RunStatus::Running => return Ok(self.stopped()),
-                RunStatus::Paused
-                | RunStatus::SopSession
-                | RunStatus::Completed
-                | RunStatus::Failed
-                | RunStatus::Rejected
-                | RunStatus::Aborted
-                | RunStatus::Expired => {
-                    if let Some(ended) = RunOutcome::of(&self.load().await?.run) {
+                (DriveOutcome::Stopped, _) => return Ok(self.stopped()),
+                (DriveOutcome::Finished(_) | DriveOutcome::Paused(_), run) => {
+                    // An answer may have arrived.
+                    if let Some(ended) = run.and_then(|run| RunOutcome::of(&run)) {
                         return Ok(ended);
                     }
                 }
-            }
-            if changes.changed().await.is_err() {
-                return Ok(self.stopped());
             }
         }
     }
 
     /// The outcome that the end of a drive implies without reading the journal.
-    fn outcome_of_drive(&self, ended: &tramline_engine::DriveOutcome) -> Option<RunOutcome> {
-        use tramline_engine::DriveOutcome as E;
+    fn outcome_of_drive(&self, ended: &DriveOutcome) -> Option<RunOutcome> {
+        use DriveOutcome as E;
         match ended {
             E::Stopped => Some(self.stopped()),
             E::Finished(outcome @ (Outcome::Completed { .. } | Outcome::Aborted { .. })) => {
@@ -162,21 +151,10 @@ impl Run {
 
     /// Drives it here unless it is driven or over.
     pub(super) async fn ensure_driven(&self) -> Result<(), Error> {
-        match self.resume().await {
-            Err(Error::Engine(fault)) => match *fault {
-                Fault::Elsewhere { .. } | Fault::Ended { .. } | Fault::Expired { .. } => Ok(()),
-                Fault::Store(_)
-                | Fault::NotFound(_)
-                | Fault::Stale { .. }
-                | Fault::PersonNeeded(_)
-                | Fault::Quota(_)
-                | Fault::Rejected(_)
-                | Fault::InvalidInput { .. }
-                | Fault::TooLarge(_)
-                | Fault::Damaged { .. } => Err(Error::Engine(fault)),
-            },
-            done => done,
+        if let Some(handle) = self.engine().resume_if_free(&self.id).await? {
+            self.set_driver(handle);
         }
+        Ok(())
     }
 
     pub(super) fn set_driver(&self, handle: RunHandle) -> DriveWaiter {

@@ -11,7 +11,6 @@ use crate::fault::Fault;
 use crate::policy::PolicyVerdict;
 use crate::ports::{AppendError, RunStatus};
 use std::sync::Arc;
-use std::time::Duration;
 use tramline_expr::{Map, Str, Value};
 use tramline_sop::{SopDecision, SopSession};
 use tramline_workflow::authority::ApprovalSource;
@@ -26,8 +25,6 @@ use tramline_workflow::workflow::{Action, Edge, Node, Template, Workflow};
 
 /// Characters of the arguments shown in the question; the run has all of them.
 const SHOWN_ARGUMENT_CHARS_MAX: usize = 400;
-/// Interval of checks for a run that another call is starting, in addition to store notifications.
-const APPROVAL_RUN_POLL: Duration = Duration::from_secs(1);
 /// The expression for the input of the question's run.
 const INPUT: &str = "$previousNode()";
 /// The name, in the journal, under which a question is withdrawn.
@@ -215,14 +212,9 @@ impl Engine {
     }
 
     async fn wait_for_approval_run(&self, run: &RunId) -> Result<(), Fault> {
-        let mut changes = self.0.store.changes();
-        loop {
-            changes.mark_unchanged();
-            if self.0.store.row(run).await?.is_some() {
-                return Ok(());
-            }
-            let _ = tokio::time::timeout(APPROVAL_RUN_POLL, changes.changed()).await;
-        }
+        let mut rows = self.watch_row(run);
+        while rows.next().await?.is_none() {}
+        Ok(())
     }
 
     /// Records the results of calls that people decided on.

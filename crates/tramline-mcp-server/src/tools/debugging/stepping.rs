@@ -5,6 +5,7 @@ use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
 use std::time::Duration;
+use tramline_engine::ports::RunStatus;
 use tramline_engine::{Fault, RunStart};
 use tramline_expr::{Str, Value};
 use tramline_workflow::ids::RunId;
@@ -147,15 +148,11 @@ pub(super) async fn ensure_driven(means: &CallContext, id: &RunId) -> Result<(),
 /// The state of the run once it has halted or ended, or after a timeout.
 pub(super) async fn state_when_settled(means: &CallContext, id: &RunId) -> Result<Value, Fault> {
     let engine = &means.engine;
-    let mut changes = engine.store().changes();
+    let mut rows = engine.watch_row(id);
     let waited = tokio::time::timeout(WAIT_MAX, async {
         loop {
-            changes.mark_unchanged();
-            let row = engine.store().row(id).await?;
-            let still = row.is_some_and(|row| {
-                row.index_row.status != tramline_engine::ports::RunStatus::Running
-            });
-            if still || changes.changed().await.is_err() {
+            let row = rows.next().await?;
+            if row.is_some_and(|row| row.index_row.status != RunStatus::Running) {
                 return Ok::<(), Fault>(());
             }
         }

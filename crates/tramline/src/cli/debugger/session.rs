@@ -6,8 +6,8 @@ use super::super::{CliError, shutdown};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, sleep_until};
-use tramline_engine::{DriveOutcome, Engine, EventStream, Fault, LoadedRun, RunHandle};
+use tokio::time::{Instant, sleep_until};
+use tramline_engine::{DriveOutcome, Engine, EventStream, Fault, LoadedRun, RunHandle, WaitPolicy};
 use tramline_process::EndRequest;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
@@ -18,16 +18,13 @@ use tramline_workflow::journal::{
 /// How long parallel steps may take to finish before a halt is reported.
 const SETTLE_TIME: Duration = Duration::from_millis(300);
 
-/// How often to check whether another process still drives the run.
-const DRIVER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-
 type DriveFuture = Pin<Box<dyn Future<Output = Result<DriveOutcome, Fault>>>>;
 
 /// A run under the debugger.
 pub(super) struct DebugSession {
     pub(super) engine: Engine,
     pub(super) run: RunId,
-    /// Its completion, if this process drives it.
+    /// Its end or pause, whichever process drives it.
     drive: Option<DriveFuture>,
     events: EventStream,
     is_over: bool,
@@ -57,7 +54,7 @@ impl DebugSession {
         let show = || ProgressPrinter::plain(Arc::clone(graph), run.clone());
         Self {
             engine: engine.clone(),
-            drive: handle.map(|handle| Box::pin(handle.wait()) as DriveFuture),
+            drive: Some(wait_for_run(engine, &run, handle)),
             events: engine.subscribe(run.clone(), last_seen),
             is_over: false,
             has_open_question: false,
@@ -93,15 +90,8 @@ impl DebugSession {
                     if let Event::Run(RunEvent::Paused { .. }) = &entry.event {
                         settled = Some(soon());
                     }
-                    if let Some(outcome) = entry.event.outcome()
-                        && self.drive.is_none()
-                    {
-                        return Ok(StopReason::Ended(DriveOutcome::Finished(outcome.clone())));
-                    }
                 }
                 () = wait_for_deadline(settled) => return Ok(StopReason::Halted),
-                // The process that drove it may have ended.
-                () = sleep(DRIVER_CHECK_INTERVAL), if self.drive.is_none() && !self.is_over => self.drive().await?,
                 request = shutdown::wait_for_interrupt() => {
                     // The first Ctrl-C halts the run, the second detaches.
                     let again = std::mem::replace(&mut interrupted, true);
@@ -161,12 +151,8 @@ impl DebugSession {
         if self.drive.is_some() {
             return Ok(());
         }
-        match self.engine.resume(&self.run).await {
-            Ok(handle) => self.drive = Some(Box::pin(handle.wait())),
-            // Its events show what happens.
-            Err(Fault::Elsewhere { .. } | Fault::Ended { .. }) => {}
-            Err(fault) => return Err(fault.into()),
-        }
+        let handle = self.engine.resume_if_free(&self.run).await?;
+        self.drive = Some(wait_for_run(&self.engine, &self.run, handle));
         Ok(())
     }
 
@@ -250,7 +236,7 @@ impl DebugSession {
 
     async fn find_question(&self, node: Option<&str>, answer: &Answer) -> Result<Seq, CliError> {
         let run = self.load().await?.run;
-        let word = answer_name(answer);
+        let word = answer.name();
         let id = |pause: &Pause| pause.node().map(|node| run.graph.node(node).id.clone());
         let mut fitting = Vec::new();
         for (seq, pause) in &run.pauses {
@@ -277,15 +263,12 @@ impl DebugSession {
     }
 }
 
-/// The answer's name in a question's options.
-fn answer_name(answer: &Answer) -> &'static str {
-    match answer {
-        Answer::Proceed | Answer::ProceedWith { .. } => "proceed",
-        Answer::Reject => "reject",
-        Answer::Retry => "retry",
-        Answer::Skip { .. } => "skip",
-        Answer::Extend { .. } => "extend",
-    }
+fn wait_for_run(engine: &Engine, run: &RunId, handle: Option<RunHandle>) -> DriveFuture {
+    let (engine, run) = (engine.clone(), run.clone());
+    Box::pin(async move {
+        let waited = engine.wait(&run, handle, WaitPolicy::Drive).await?;
+        Ok(waited.outcome)
+    })
 }
 
 async fn poll_drive(driving: &mut Option<DriveFuture>) -> Result<DriveOutcome, Fault> {

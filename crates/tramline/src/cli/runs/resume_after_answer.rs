@@ -80,18 +80,20 @@ pub(super) async fn continue_run(
 async fn is_resumed_elsewhere(common: &CommonArgs, id: &RunId) -> Result<bool, CliError> {
     let house = open(common)?;
     let store = house.engine.store();
-    let mut changes = store.changes();
+    let rows = house.engine.watch_row(id);
+    let mut rows = rows.every(TAKEOVER_POLL_INTERVAL);
     let began = Instant::now();
     while began.elapsed() < TAKEOVER_TIMEOUT {
-        changes.mark_unchanged();
-        let row = store.row(id).await.map_err(Fault::from)?;
-        if row.is_none_or(|row| row.driven || row.index_row.status != RunStatus::Running) {
+        if rows
+            .next()
+            .await?
+            .is_none_or(|row| row.driven || row.index_row.status != RunStatus::Running)
+        {
             return Ok(true);
         }
         if !store.is_shared().await.map_err(Fault::from)? {
             return Ok(false);
         }
-        let _ = tokio::time::timeout(TAKEOVER_POLL_INTERVAL, changes.changed()).await;
     }
     Ok(false)
 }
