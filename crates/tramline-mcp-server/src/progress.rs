@@ -10,9 +10,8 @@ use std::time::Duration;
 use tramline_engine::{DriveOutcome, Engine, EventStream, Fault};
 use tramline_views::step_tracker::{Activity, StepEnd, StepTracker, Update};
 use tramline_workflow::graph::Graph;
-use tramline_workflow::ids::{NodeIx, RunId, Seq, ToolName};
+use tramline_workflow::ids::{NodeIx, RunId, Seq};
 use tramline_workflow::journal::Entry;
-use tramline_workflow::workflow::Action;
 
 /// Interval of keep-alive messages during a step: silent connections are often closed after 30 seconds.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
@@ -143,20 +142,9 @@ impl ProgressReporter {
         };
         let node = self.graph.node(node);
         self.last_step = node.id.to_string();
-        let message = match &node.action {
-            Action::Call {
-                tool: ToolName { server, tool },
-                ..
-            } => {
-                format!("{} {what} ({server}:{tool})", node.id)
-            }
-            Action::Entry
-            | Action::Compute { .. }
-            | Action::Choose { .. }
-            | Action::Wait(_)
-            | Action::Exit => {
-                format!("{} {what}", node.id)
-            }
+        let message = match node.action.tool() {
+            Some(tool) => format!("{} {what} ({}:{})", node.id, tool.server, tool.tool),
+            None => format!("{} {what}", node.id),
         };
         self.send_progress(message).await
     }

@@ -29,7 +29,6 @@ use tramline_workflow::ids::StepNo;
 use tramline_workflow::journal::Entry;
 use tramline_workflow::run::Run;
 use tramline_workflow::trace_context::TraceContext;
-use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// The transport of a server in the semantic conventions; `None` for tools without a server.
 pub type Transport = Arc<dyn Fn(&str) -> Option<&'static str> + Send + Sync>;
@@ -205,14 +204,7 @@ impl Observer for TelemetryObserver {
 
     fn trace_context(&self, run: &Run, step: StepNo, attempt: u32) -> Option<TraceContext> {
         let node = run.open_steps.get(&step)?.node;
-        let calls_workflow = match &run.graph.node(node).action {
-            Action::Call { tool, .. } => tool.server == WORKFLOW_SERVER,
-            Action::Entry
-            | Action::Compute { .. }
-            | Action::Choose { .. }
-            | Action::Wait(_)
-            | Action::Exit => false,
-        };
+        let calls_workflow = run.graph.node(node).action.is_workflow_call();
         let upstream = run.started.upstream.as_deref();
         let ObservedRun {
             ids,

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use tramline_expr::Value;
+use tramline_workflow::node_kind::NodeKind;
 use tramline_workflow::workflow::{
     Action, DEFAULT_LABEL, ERROR_LABEL, Join, Node, Template, WaitTime, Workflow,
 };
@@ -41,42 +42,11 @@ pub struct DiagramNode {
     /// The node's id.
     pub id: String,
     /// The node kind, which decides its outline.
-    pub kind: DiagramNodeKind,
+    pub kind: &'static NodeKind,
     /// A short description of what it does.
     pub detail: Option<String>,
     /// Its special properties: approval, retries, joins.
     pub notes: Vec<String>,
-}
-
-/// The node kinds, each with its own outline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DiagramNodeKind {
-    /// Where a run begins.
-    Entry,
-    /// A call.
-    Call,
-    /// A computation.
-    Compute,
-    /// A choice.
-    Choose,
-    /// A wait.
-    Wait,
-    /// Where a run ends.
-    Exit,
-}
-
-impl DiagramNodeKind {
-    /// The name used in styles.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Entry => "entry",
-            Self::Call => "call",
-            Self::Compute => "compute",
-            Self::Choose => "choose",
-            Self::Wait => "wait",
-            Self::Exit => "exit",
-        }
-    }
 }
 
 /// An edge of a diagram.
@@ -130,13 +100,13 @@ impl WorkflowDiagram {
 }
 
 fn diagram_node(node: &Node) -> DiagramNode {
-    let (kind, detail) = match &node.action {
-        Action::Entry => (DiagramNodeKind::Entry, None),
-        Action::Exit => (DiagramNodeKind::Exit, None),
-        Action::Call { tool, .. } => (DiagramNodeKind::Call, Some(one_line(&tool.to_string()))),
-        Action::Compute { expression } => (DiagramNodeKind::Compute, Some(one_line(expression))),
-        Action::Choose { .. } => (DiagramNodeKind::Choose, None),
-        Action::Wait(time) => (DiagramNodeKind::Wait, Some(one_line(&wait_text(time)))),
+    let detail = if let Action::Compute { expression } = &node.action {
+        Some(one_line(expression))
+    } else if let Action::Wait(time) = &node.action {
+        Some(one_line(&wait_text(time)))
+    } else {
+        let tool = node.action.tool();
+        tool.map(|tool| one_line(&tool.to_string()))
     };
     let mut notes = Vec::new();
     match node.join {
@@ -154,7 +124,7 @@ fn diagram_node(node: &Node) -> DiagramNode {
     }
     DiagramNode {
         id: node.id.to_string(),
-        kind,
+        kind: node.action.kind(),
         detail,
         notes,
     }

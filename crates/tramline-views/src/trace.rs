@@ -236,33 +236,24 @@ impl TraceStep {
             started_ms,
             ..Self::default()
         };
-        match &node.action {
-            Action::Entry => line.kind = "entry",
-            Action::Exit => line.kind = "exit",
-            Action::Wait(_) => line.kind = "wait",
-            Action::Call { tool, .. } => {
-                line.kind = "call";
-                line.tool = Some(tool.to_string());
+        line.kind = node.action.kind().name;
+        line.tool = node.action.tool().map(ToString::to_string);
+        if let Action::Compute { expression } = &node.action {
+            line.expression = Some(expression.clone().into());
+        }
+        if let Some((rules, otherwise)) = node.action.choice() {
+            let rules = rules.iter().map(|choice| {
+                Value::object([
+                    ("rule", choice.rule.clone()),
+                    ("label", choice.label.clone().into()),
+                ])
+            });
+            let mut shown = Map::new();
+            shown.insert("rules", Value::array(rules));
+            if let Some(label) = otherwise {
+                shown.insert("otherwise", label.clone().into());
             }
-            Action::Compute { expression } => {
-                line.kind = "compute";
-                line.expression = Some(expression.clone().into());
-            }
-            Action::Choose { rules, otherwise } => {
-                line.kind = "choose";
-                let rules = rules.iter().map(|choice| {
-                    Value::object([
-                        ("rule", choice.rule.clone()),
-                        ("label", choice.label.clone().into()),
-                    ])
-                });
-                let mut shown = Map::new();
-                shown.insert("rules", Value::array(rules));
-                if let Some(label) = otherwise {
-                    shown.insert("otherwise", label.clone().into());
-                }
-                line.expression = Some(shown.into());
-            }
+            line.expression = Some(shown.into());
         }
         line
     }

@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod journal;
 pub mod layers;
 pub mod next;
+pub mod node_kind;
 pub mod run;
 pub mod schema;
 pub mod scope;

@@ -4,7 +4,6 @@ use std::collections::{HashMap, VecDeque};
 use tramline_engine::ports::Workflows;
 use tramline_expr::Str;
 use tramline_workflow::graph::Graph;
-use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// Most workflows that are examined for one save.
 const VISITED_MAX: usize = 10_000;
@@ -12,15 +11,8 @@ const VISITED_MAX: usize = 10_000;
 /// The workflows that a graph calls by name.
 fn called_workflows(graph: &Graph) -> impl Iterator<Item = &Str> {
     let nodes = graph.workflow.nodes.iter();
-    nodes.filter_map(|node| match &node.action {
-        Action::Call { tool, .. } if tool.server == WORKFLOW_SERVER => Some(&tool.tool),
-        Action::Call { .. }
-        | Action::Entry
-        | Action::Compute { .. }
-        | Action::Choose { .. }
-        | Action::Wait(_)
-        | Action::Exit => None,
-    })
+    let called = nodes.filter(|node| node.action.is_workflow_call());
+    called.filter_map(|node| Some(&node.action.tool()?.tool))
 }
 
 /// The workflows through which a graph calls the name it is saved under: `None` if it does not, empty if it calls

@@ -24,14 +24,10 @@ pub(super) struct CallSettings {
 
 impl CallSettings {
     fn template(&self) -> Option<&Template> {
-        match &self.graph.node(self.node).action {
-            Action::Call { arguments, .. } => Some(arguments),
-            Action::Entry
-            | Action::Compute { .. }
-            | Action::Choose { .. }
-            | Action::Wait(_)
-            | Action::Exit => None,
-        }
+        let Action::Call { arguments, .. } = &self.graph.node(self.node).action else {
+            return None;
+        };
+        Some(arguments)
     }
 
     /// The final arguments of a call. If it was approved, its settings must be those that were

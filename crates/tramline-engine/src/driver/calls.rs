@@ -455,14 +455,10 @@ impl Driver {
     /// failed starts another run, so calls in it would be repeated too.
     fn is_unrepeatable(&self, open: &OpenStep) -> bool {
         let node = self.run.graph.node(open.node);
-        let is_child = match &node.action {
-            Action::Call { tool, .. } => self.is_workflow(tool),
-            Action::Entry
-            | Action::Compute { .. }
-            | Action::Choose { .. }
-            | Action::Wait(_)
-            | Action::Exit => false,
-        };
+        let is_child = node
+            .action
+            .tool()
+            .is_some_and(|tool| self.is_workflow(tool));
         !open.repeatable || is_child && node.repeatable != Some(true)
     }
 

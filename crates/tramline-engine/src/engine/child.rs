@@ -21,7 +21,6 @@ use tramline_workflow::journal::{AgentRun, Answer, Budget, Outcome, ParentStep, 
 use tramline_workflow::run::{OpenStep, Run};
 use tramline_workflow::text::nearest;
 use tramline_workflow::trace_context::TraceContext;
-use tramline_workflow::workflow::{Action, WORKFLOW_SERVER};
 
 /// The result of a workflow call.
 pub(crate) enum ChildOutcome {
@@ -209,14 +208,7 @@ impl Engine {
     pub(super) async fn children_at_end(&self, id: &RunId, last: Seq) -> Result<Vec<RunId>, Fault> {
         let LoadedRun { entries, .. } = self.load(id).await?;
         let before = self.fold(id, &entries[..last as usize - 1])?;
-        let calls = |open: &OpenStep| match &before.graph.node(open.node).action {
-            Action::Call { tool, .. } => tool.server == WORKFLOW_SERVER,
-            Action::Entry
-            | Action::Compute { .. }
-            | Action::Choose { .. }
-            | Action::Wait(_)
-            | Action::Exit => false,
-        };
+        let calls = |open: &OpenStep| before.graph.node(open.node).action.is_workflow_call();
         let mut children = awaited_children(&before);
         let open = before.open_steps.iter().filter(|(_, open)| calls(open));
         let begun = open.map(|(step, open)| {

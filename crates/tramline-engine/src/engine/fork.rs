@@ -230,9 +230,8 @@ fn replace_output(graph: &Graph, past: &mut [Entry], output: Value) -> Result<()
             "only the output of a step can be replaced: fork after a step that has ended".into(),
         ));
     };
-    let label = match (&graph.node(node).action, &output) {
-        (Action::Choose { rules, otherwise }, Value::String(to)) => {
-            let known = rules.iter().map(|rule| &rule.label).chain(otherwise);
+    let label = match (graph.node(node).action.choice_labels(), &output) {
+        (Some(known), Value::String(to)) => {
             if !known.clone().any(|label| label == to) {
                 let ways: Vec<_> = known.map(Str::as_str).collect();
                 return Err(Fault::Rejected(format!(
@@ -243,20 +242,13 @@ fn replace_output(graph: &Graph, past: &mut [Entry], output: Value) -> Result<()
             }
             Some(to.clone())
         }
-        (Action::Choose { .. }, _) => {
+        (Some(_), _) => {
             return Err(Fault::Rejected(format!(
                 "the output of `{}` must be the node it goes to",
                 graph.node(node).id
             )));
         }
-        (
-            Action::Entry
-            | Action::Call { .. }
-            | Action::Compute { .. }
-            | Action::Wait(_)
-            | Action::Exit,
-            _,
-        ) => None,
+        (None, _) => None,
     };
     if let Some(last) = last {
         *last = Event::Run(RunEvent::StepFinished {

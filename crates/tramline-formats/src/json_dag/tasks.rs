@@ -67,16 +67,11 @@ impl<'t> TaskIds<'t> {
     pub(super) fn with_graph(list: Spanned<'t>, graph: &'t Graph) -> Self {
         let mut ids = Self::of_list(list, None);
         for node in &graph.workflow.nodes {
-            match node.action {
-                Action::Entry => ids.entry = node.id.clone(),
-                Action::Call { .. }
-                | Action::Compute { .. }
-                | Action::Choose { .. }
-                | Action::Wait(_)
-                | Action::Exit => {
-                    ids.all.insert(&node.id);
-                    ids.in_order.push(&node.id);
-                }
+            if node.action == Action::Entry {
+                ids.entry = node.id.clone();
+            } else {
+                ids.all.insert(&node.id);
+                ids.in_order.push(&node.id);
             }
         }
         ids

@@ -210,14 +210,11 @@ impl<'a> DagWriter<'a> {
                 continue;
             }
             let node = &self.workflow.nodes[from];
-            match &node.action {
-                Action::Call { .. } | Action::Compute { .. } => {
-                    depends.push(Value::from(node.id.clone()));
-                }
-                Action::Choose { .. } | Action::Wait(_) => {
-                    work.extend(self.predecessors[from].iter().rev());
-                }
-                Action::Entry | Action::Exit => {}
+            let kind = node.action.kind();
+            if kind.is_task {
+                depends.push(Value::from(node.id.clone()));
+            } else if !kind.is_end {
+                work.extend(self.predecessors[from].iter().rev());
             }
         }
         depends
@@ -302,10 +299,7 @@ impl<'a> DagWriter<'a> {
             .node_indexes
             .get(path.root.as_str())
             .filter(|_| !path.is_variable)?;
-        let is_task = match &self.workflow.nodes[at].action {
-            Action::Call { .. } | Action::Compute { .. } => true,
-            Action::Entry | Action::Choose { .. } | Action::Wait(_) | Action::Exit => false,
-        };
+        let is_task = self.workflow.nodes[at].action.kind().is_task;
         let plain = !path.root.contains([']', '"', '\'']) && path.root.trim() == path.root;
         let way = path_suffix(path)?;
         (is_task && plain).then(|| format!("{REFERENCE_START}{}]{way}", path.root))

@@ -154,17 +154,8 @@ impl<'t> EdgeReader<'_, 't> {
         };
         let from = node.id.clone();
         let is_end = node.action == Action::Exit;
-        let picks = match &node.action {
-            Action::Choose { rules, otherwise } => {
-                let labels = rules.iter().map(|rule| &rule.label).chain(otherwise);
-                Some(labels.cloned().collect::<Vec<_>>())
-            }
-            Action::Entry
-            | Action::Call { .. }
-            | Action::Compute { .. }
-            | Action::Wait(_)
-            | Action::Exit => None,
-        };
+        let picks = node.action.choice_labels();
+        let picks = picks.map(|labels| labels.cloned().collect::<Vec<_>>());
         let next = fields::present(at, "next");
         match (next, &picks) {
             (Some(next), _) => self.read_next(&from, next, picks.is_some(), flaws),

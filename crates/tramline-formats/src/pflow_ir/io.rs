@@ -114,11 +114,9 @@ pub(super) fn connect_exit<'t>(
         .nodes
         .iter()
         .zip(&sketch.sources)
-        .filter(|(node, _)| match &node.action {
-            Action::Entry | Action::Exit | Action::Choose { .. } => false,
-            Action::Call { .. } | Action::Compute { .. } | Action::Wait(_) => {
-                !leads.contains(node.id.as_str())
-            }
+        .filter(|(node, _)| {
+            let continues = !node.action.kind().is_end && node.action.choice().is_none();
+            continues && !leads.contains(node.id.as_str())
         })
         .map(|(node, sources)| (node.id.clone(), sources.id))
         .collect();

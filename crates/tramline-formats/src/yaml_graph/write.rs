@@ -248,15 +248,9 @@ pub(crate) fn write_options(node: &Node, map: &mut Map) {
 
 /// Writes the edges of a node, except the branches of a switch.
 fn write_edges(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut LossCollector) {
-    let chosen = |label: &Str| match &node.action {
-        Action::Choose { rules, otherwise } => {
-            rules.iter().any(|choice| choice.label == *label) || otherwise.as_ref() == Some(label)
-        }
-        Action::Entry
-        | Action::Call { .. }
-        | Action::Compute { .. }
-        | Action::Wait(_)
-        | Action::Exit => false,
+    let chosen = |label: &Str| {
+        let labels = node.action.choice_labels();
+        labels.is_some_and(|mut labels| labels.any(|picked| picked == label))
     };
     let is_choice = matches!(node.action, Action::Choose { .. });
     let mut next = Vec::new();

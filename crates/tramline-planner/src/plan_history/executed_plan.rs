@@ -8,7 +8,7 @@ use tramline_engine::LoadedRun;
 use tramline_engine::ports::RunListener;
 use tramline_workflow::journal::{Event, Outcome, RunEvent};
 use tramline_workflow::run::Run;
-use tramline_workflow::workflow::{Action, Workflow};
+use tramline_workflow::workflow::Workflow;
 
 /// The summary step is not part of a plan.
 const SUMMARY_TOOL: &str = "finalize_summary";
@@ -38,15 +38,9 @@ impl RunListener for PlanHistory {
 
 /// The calls of a workflow, each after everything it depends on.
 fn executed_plan(workflow: &Workflow) -> Precedent {
-    let called = workflow.nodes.iter().filter_map(|node| match &node.action {
-        Action::Call { tool, .. } if tool.tool != SUMMARY_TOOL => Some((&node.id, tool)),
-        Action::Call { .. }
-        | Action::Entry
-        | Action::Compute { .. }
-        | Action::Choose { .. }
-        | Action::Wait(_)
-        | Action::Exit => None,
-    });
+    let called = workflow.nodes.iter();
+    let called = called.filter_map(|node| Some((&node.id, node.action.tool()?)));
+    let called = called.filter(|(_, tool)| tool.tool != SUMMARY_TOOL);
     let called: Vec<_> = called.collect();
     let edges: BTreeSet<_> = workflow
         .edges

@@ -60,7 +60,7 @@ impl TelemetryObserver {
             self.metrics.failures.add(&values, 1);
         }
         // Entry and exit nodes do no work.
-        let passes = matches!(at.action, Action::Entry | Action::Exit) && came.is_ok();
+        let passes = at.action.kind().is_end && came.is_ok();
         if !place.sampled || passes {
             return;
         }
@@ -188,15 +188,8 @@ impl TelemetryObserver {
 
 /// The action of a node as a metric label and as a span name.
 fn action_names(action: &Action) -> [&'static str; 2] {
-    match action {
-        Action::Entry => ["entry", "tramline.entry"],
-        Action::Call { tool, .. } if tool.server == WORKFLOW_SERVER => {
-            ["workflow", "tramline.workflow"]
-        }
-        Action::Call { .. } => ["call", "tramline.call"],
-        Action::Compute { .. } => ["compute", "tramline.compute"],
-        Action::Choose { .. } => ["choose", "tramline.choose"],
-        Action::Wait(_) => ["wait", "tramline.wait"],
-        Action::Exit => ["exit", "tramline.exit"],
+    match action.is_workflow_call() {
+        true => ["workflow", "tramline.workflow"],
+        false => [action.kind().name, action.kind().span],
     }
 }

@@ -1,7 +1,8 @@
 //! Renders a diagram as DOT, for Graphviz and related tools.
 
-use super::{DiagramNode, DiagramNodeKind, WorkflowDiagram};
+use super::{DiagramNode, WorkflowDiagram};
 use std::fmt::Write;
+use tramline_workflow::node_kind::NodeShape;
 
 /// The diagram as DOT text.
 pub fn dot(picture: &WorkflowDiagram) -> String {
@@ -15,7 +16,7 @@ pub fn dot(picture: &WorkflowDiagram) -> String {
             "    {} [label={}, {}];",
             quoted(&shape.id),
             quoted(&node_text(shape)),
-            node_attributes(shape.kind)
+            node_attributes(shape.kind.shape)
         );
     }
     for link in &picture.edges {
@@ -38,14 +39,14 @@ pub fn dot(picture: &WorkflowDiagram) -> String {
     text
 }
 
-fn node_attributes(kind: DiagramNodeKind) -> &'static str {
-    match kind {
-        DiagramNodeKind::Entry => "shape=box, style=rounded",
-        DiagramNodeKind::Call => "shape=box",
-        DiagramNodeKind::Compute => "shape=parallelogram, margin=0",
-        DiagramNodeKind::Choose => "shape=diamond, margin=0",
-        DiagramNodeKind::Wait => "shape=hexagon, margin=0",
-        DiagramNodeKind::Exit => "shape=box, style=rounded, peripheries=2",
+fn node_attributes(shape: NodeShape) -> &'static str {
+    match shape {
+        NodeShape::Start => "shape=box, style=rounded",
+        NodeShape::Box => "shape=box",
+        NodeShape::Slanted => "shape=parallelogram, margin=0",
+        NodeShape::Diamond => "shape=diamond, margin=0",
+        NodeShape::Hexagon => "shape=hexagon, margin=0",
+        NodeShape::End => "shape=box, style=rounded, peripheries=2",
     }
 }
 

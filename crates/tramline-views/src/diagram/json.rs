@@ -2,7 +2,7 @@
 //!
 //! Node descriptions and edge labels are the same as in the other diagrams.
 
-use super::{DiagramNodeKind, WorkflowDiagram};
+use super::WorkflowDiagram;
 use serde::Serialize;
 use std::collections::HashSet;
 use tramline_workflow::flaw::SourceSpan;
@@ -10,8 +10,8 @@ use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::NodeIx;
 use tramline_workflow::journal::{Entry, Event, RunEvent};
 use tramline_workflow::layers::Layers;
+use tramline_workflow::node_kind::NodeKind;
 use tramline_workflow::sop::{DECISION_SHAPE, END_SHAPE, Sop};
-use tramline_workflow::workflow::Action;
 
 /// A diagram as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -83,19 +83,12 @@ impl DiagramJson {
         let layers = Layers::of(graph);
         let nodes = picture.nodes.iter().enumerate().map(|(at, shape)| {
             let at = NodeIx(at as u32);
-            let tool = match &graph.node(at).action {
-                Action::Call { tool, .. } => Some(tool.to_string()),
-                Action::Entry
-                | Action::Compute { .. }
-                | Action::Choose { .. }
-                | Action::Wait(_)
-                | Action::Exit => None,
-            };
-            let is_end = matches!(shape.kind, DiagramNodeKind::Entry | DiagramNodeKind::Exit);
+            let tool = graph.node(at).action.tool().map(ToString::to_string);
+            let is_end = shape.kind.is_end;
             let layer = layers.as_ref().filter(|_| !is_end);
             DiagramJsonNode {
                 id: shape.id.clone(),
-                kind: shape.kind.name(),
+                kind: shape.kind.name,
                 label: shape.id.clone(),
                 detail: shape.detail.clone(),
                 notes: shape.notes.clone(),
@@ -189,10 +182,10 @@ impl WorkflowDiagram {
         let shapes = drawing.nodes.iter().map(|node| super::DiagramNode {
             id: node.id.clone(),
             kind: match node.kind {
-                "entry" => DiagramNodeKind::Entry,
-                "terminal" => DiagramNodeKind::Exit,
-                "decision" => DiagramNodeKind::Choose,
-                _ => DiagramNodeKind::Call,
+                "entry" => NodeKind::ENTRY,
+                "terminal" => NodeKind::EXIT,
+                "decision" => NodeKind::CHOOSE,
+                _ => NodeKind::CALL,
             },
             detail: Some(super::one_line(&node.label)),
             notes: node

@@ -1,8 +1,9 @@
 //! Renders a diagram as a Mermaid flowchart, which many Markdown viewers can display.
 
-use super::{DiagramNode, DiagramNodeKind, WorkflowDiagram};
+use super::{DiagramNode, WorkflowDiagram};
 use std::collections::HashSet;
 use std::fmt::Write;
+use tramline_workflow::node_kind::NodeShape;
 
 /// Words that Mermaid does not accept as ids.
 const RESERVED: [&str; 13] = [
@@ -26,7 +27,7 @@ pub fn mermaid(picture: &WorkflowDiagram) -> String {
     let ids = ids(picture);
     let mut text = String::from("flowchart TD\n");
     for (shape, id) in picture.nodes.iter().zip(&ids) {
-        let (open, close) = brackets(shape.kind);
+        let (open, close) = brackets(shape.kind.shape);
         let _ = writeln!(text, "    {id}{open}\"{}\"{close}", node_text(shape));
     }
     for link in &picture.edges {
@@ -44,14 +45,14 @@ pub fn mermaid(picture: &WorkflowDiagram) -> String {
     text
 }
 
-fn brackets(kind: DiagramNodeKind) -> (&'static str, &'static str) {
-    match kind {
-        DiagramNodeKind::Entry => ("([", "])"),
-        DiagramNodeKind::Call => ("[", "]"),
-        DiagramNodeKind::Compute => ("[/", "/]"),
-        DiagramNodeKind::Choose => ("{", "}"),
-        DiagramNodeKind::Wait => ("{{", "}}"),
-        DiagramNodeKind::Exit => ("(((", ")))"),
+fn brackets(shape: NodeShape) -> (&'static str, &'static str) {
+    match shape {
+        NodeShape::Start => ("([", "])"),
+        NodeShape::Box => ("[", "]"),
+        NodeShape::Slanted => ("[/", "/]"),
+        NodeShape::Diamond => ("{", "}"),
+        NodeShape::Hexagon => ("{{", "}}"),
+        NodeShape::End => ("(((", ")))"),
     }
 }
 

@@ -3,8 +3,9 @@
 use super::layout::{
     DETAIL_SIZE, LABEL_SIZE, LINE_HEIGHT, PlacedBox, Point, RoutedEdge, TITLE_SIZE, node_lines,
 };
-use super::{DiagramEdge, DiagramLayout, DiagramNode, DiagramNodeKind, WorkflowDiagram};
+use super::{DiagramEdge, DiagramLayout, DiagramNode, WorkflowDiagram};
 use std::fmt::Write;
+use tramline_workflow::node_kind::NodeShape;
 
 const STYLE: &str = "\
 .page{fill:#fff}\
@@ -110,13 +111,17 @@ fn draw_node(text: &mut String, shape: &DiagramNode, placed: &PlacedBox) {
     let _ = write!(
         text,
         "<g class=\"node {}\" data-id=\"{}\"><title>{}</title>",
-        shape.kind.name(),
+        shape.kind.name,
         escape(&shape.id),
         escape(&tooltip(shape))
     );
-    let _ = write!(text, "<path d=\"{}\"/>", outline(shape.kind, placed, 0.0));
-    if shape.kind == DiagramNodeKind::Exit {
-        let ring = outline(shape.kind, placed, 3.5);
+    let _ = write!(
+        text,
+        "<path d=\"{}\"/>",
+        outline(shape.kind.shape, placed, 0.0)
+    );
+    if shape.kind.shape == NodeShape::End {
+        let ring = outline(shape.kind.shape, placed, 3.5);
         let _ = write!(text, "<path class=\"ring\" d=\"{ring}\"/>");
     }
     let lines = node_lines(shape);
@@ -151,17 +156,17 @@ fn tooltip(shape: &DiagramNode) -> String {
 }
 
 /// The outline of a node, inset by this many pixels.
-fn outline(kind: DiagramNodeKind, placed: &PlacedBox, inside: f64) -> String {
+fn outline(shape: NodeShape, placed: &PlacedBox, inside: f64) -> String {
     let PlacedBox {
         middle: Point { x, y },
         width,
         height,
     } = *placed;
     let (w, h) = (width / 2.0 - inside, height / 2.0 - inside);
-    match kind {
-        DiagramNodeKind::Call => rounded(x, y, w, h, 5.0),
-        DiagramNodeKind::Entry | DiagramNodeKind::Exit => rounded(x, y, w, h, h),
-        DiagramNodeKind::Compute => {
+    match shape {
+        NodeShape::Box => rounded(x, y, w, h, 5.0),
+        NodeShape::Start | NodeShape::End => rounded(x, y, w, h, h),
+        NodeShape::Slanted => {
             let slant = 14.0;
             let (l, r, t, b) = (x - w, x + w, y - h, y + h);
             format!(
@@ -170,7 +175,7 @@ fn outline(kind: DiagramNodeKind, placed: &PlacedBox, inside: f64) -> String {
                 r - slant
             )
         }
-        DiagramNodeKind::Wait => {
+        NodeShape::Hexagon => {
             let slant = 14.0;
             let (l, r, t, b) = (x - w, x + w, y - h, y + h);
             let (inner, outer) = (l + slant, r - slant);
@@ -178,7 +183,7 @@ fn outline(kind: DiagramNodeKind, placed: &PlacedBox, inside: f64) -> String {
                 "M{inner:.1} {t:.1}L{outer:.1} {t:.1}L{r:.1} {y:.1}L{outer:.1} {b:.1}L{inner:.1} {b:.1}L{l:.1} {y:.1}z"
             )
         }
-        DiagramNodeKind::Choose => format!(
+        NodeShape::Diamond => format!(
             "M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z",
             y - h,
             x + w,

@@ -12,7 +12,6 @@ use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, NodeIx, RunId, StepNo};
 use tramline_workflow::journal::{Entry, Outcome, Pause};
-use tramline_workflow::workflow::Action;
 
 /// At most this many steps are listed; further ones are counted, because nobody reads a loop of
 /// 100,000 lines.
@@ -151,13 +150,10 @@ impl ProgressPrinter {
     }
 
     fn node_label(&self, node: NodeIx) -> String {
-        match &self.graph.node(node).action {
-            Action::Call { tool, .. } => tool.to_string(),
-            Action::Entry => "entry".into(),
-            Action::Compute { .. } => "transform".into(),
-            Action::Choose { .. } => "switch".into(),
-            Action::Wait(_) => "wait".into(),
-            Action::Exit => "exit".into(),
+        let action = &self.graph.node(node).action;
+        match action.tool() {
+            Some(tool) => tool.to_string(),
+            None => action.kind().label.to_owned(),
         }
     }
 

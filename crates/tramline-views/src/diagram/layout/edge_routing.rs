@@ -4,7 +4,8 @@ use super::positions::Positions;
 use super::ranks::{LOOP_WIDTH, RankedDiagram};
 use super::sizes;
 use super::{DiagramLayout, MARGIN, PlacedBox, Point, RoutedEdge};
-use crate::diagram::{DiagramNodeKind, WorkflowDiagram};
+use crate::diagram::WorkflowDiagram;
+use tramline_workflow::node_kind::NodeShape;
 
 /// The maximum space between two edges at the border of a node, in pixels.
 const PORT_GAP: f64 = 22.0;
@@ -91,23 +92,23 @@ impl EdgeRouter<'_> {
             width,
             height,
         } = self.nodes[node];
-        let kind = self.picture.nodes[node].kind;
+        let kind = self.picture.nodes[node].kind.shape;
         let room = match kind {
-            DiagramNodeKind::Choose => width * 0.5,
-            DiagramNodeKind::Entry | DiagramNodeKind::Exit => width - height,
-            DiagramNodeKind::Call => width - 24.0,
-            DiagramNodeKind::Compute | DiagramNodeKind::Wait => width - 48.0,
+            NodeShape::Diamond => width * 0.5,
+            NodeShape::Start | NodeShape::End => width - height,
+            NodeShape::Box => width - 24.0,
+            NodeShape::Slanted | NodeShape::Hexagon => width - 48.0,
         };
         let place = ways.iter().position(|&other| other == way).unwrap_or(0) as f64;
         let gap = PORT_GAP.min(room / ways.len() as f64);
         let aside = (place - (ways.len() as f64 - 1.0) / 2.0) * gap;
         let depth = match kind {
-            DiagramNodeKind::Choose => height / 2.0 * (1.0 - aside.abs() / (width / 2.0)),
-            DiagramNodeKind::Entry
-            | DiagramNodeKind::Exit
-            | DiagramNodeKind::Call
-            | DiagramNodeKind::Compute
-            | DiagramNodeKind::Wait => height / 2.0,
+            NodeShape::Diamond => height / 2.0 * (1.0 - aside.abs() / (width / 2.0)),
+            NodeShape::Start
+            | NodeShape::End
+            | NodeShape::Box
+            | NodeShape::Slanted
+            | NodeShape::Hexagon => height / 2.0,
         };
         Point {
             x: middle.x + aside,
@@ -171,10 +172,10 @@ impl EdgeRouter<'_> {
             height,
         } = self.nodes[link.from];
         let edge = middle.x + width / 2.0;
-        let inner = match self.picture.nodes[link.from].kind {
-            DiagramNodeKind::Choose => width / 4.0,
-            DiagramNodeKind::Compute | DiagramNodeKind::Wait => 10.0,
-            DiagramNodeKind::Entry | DiagramNodeKind::Exit | DiagramNodeKind::Call => 2.0,
+        let inner = match self.picture.nodes[link.from].kind.shape {
+            NodeShape::Diamond => width / 4.0,
+            NodeShape::Slanted | NodeShape::Hexagon => 10.0,
+            NodeShape::Start | NodeShape::End | NodeShape::Box => 2.0,
         };
         let up = height / 4.0;
         let point = |x: f64, y: f64| Point { x, y: middle.y + y };

@@ -4,8 +4,9 @@
 //! item reserves its position; an edge label is a dummy item with a size.
 
 use super::sizes;
-use crate::diagram::{DiagramNodeKind, WorkflowDiagram};
+use crate::diagram::WorkflowDiagram;
 use tramline_workflow::cycles;
+use tramline_workflow::node_kind::NodeShape;
 
 /// Dummy items for edges that cross ranks; further edges run straight through. Bounds the work for
 /// graphs whose edges all span many ranks.
@@ -151,7 +152,7 @@ fn reversed_edges(picture: &WorkflowDiagram) -> Vec<bool> {
     }
     let mut turned = vec![false; picture.edges.len()];
     let entries =
-        (0..picture.nodes.len()).filter(|&at| picture.nodes[at].kind == DiagramNodeKind::Entry);
+        (0..picture.nodes.len()).filter(|&at| picture.nodes[at].kind.shape == NodeShape::Start);
     cycles::closing_edges(&outs, entries, |edge, _| turned[edge] = true);
     turned
 }

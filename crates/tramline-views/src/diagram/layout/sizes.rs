@@ -2,7 +2,8 @@
 //!
 //! Text is rendered in a fixed-width font, whose characters are never wider than assumed here.
 
-use crate::diagram::{DiagramNode, DiagramNodeKind, truncate};
+use crate::diagram::{DiagramNode, truncate};
+use tramline_workflow::node_kind::NodeShape;
 
 /// The font size of a node's id, in pixels.
 pub(in crate::diagram) const TITLE_SIZE: f64 = 13.0;
@@ -51,16 +52,14 @@ pub(super) fn node_size(shape: &DiagramNode) -> (f64, f64) {
     let widths = lines.iter().map(|(text, size)| text_width(text, *size));
     let width = widths.fold(0.0, f64::max);
     let height = lines.len() as f64 * LINE_HEIGHT;
-    match shape.kind {
-        DiagramNodeKind::Call => ((width + 28.0).max(WIDTH_MIN), height + 16.0),
+    match shape.kind.shape {
+        NodeShape::Box => ((width + 28.0).max(WIDTH_MIN), height + 16.0),
         // The slanted sides take space from the text.
-        DiagramNodeKind::Compute | DiagramNodeKind::Wait => {
-            ((width + 52.0).max(WIDTH_MIN), height + 16.0)
-        }
-        DiagramNodeKind::Entry | DiagramNodeKind::Exit => {
+        NodeShape::Slanted | NodeShape::Hexagon => ((width + 52.0).max(WIDTH_MIN), height + 16.0),
+        NodeShape::Start | NodeShape::End => {
             ((width + height + 16.0).max(WIDTH_MIN), height + 14.0)
         }
-        DiagramNodeKind::Choose => {
+        NodeShape::Diamond => {
             // A box fits into a rhombus if its relative width and height add up to at most one.
             let whole = height * 2.2 + 10.0;
             ((width / (1.0 - height / whole)).max(WIDTH_MIN) + 8.0, whole)
