@@ -98,21 +98,20 @@ impl LoopRunner {
         let recalled = memory::recall(&self.planner, owner, &request).await?;
         let mut course = LoopState::new(request, recalled);
         course.upstream = terms.upstream.clone();
-        let plan = match course.request.plan.clone() {
+        let step = match course.request.plan.clone() {
             Some(given) => match ToolPlan::from_value(&given) {
-                Ok(plan) => Some((plan, PlannerKind::Caller)),
-                Err(wrong) => return Ok(LoopResponse::rejected(&course, wrong)),
+                Ok(plan) => {
+                    let by = (PlannerKind::Caller, None);
+                    self.start_plan(course, plan, by, terms, &tools).await?
+                }
+                Err(wrong) => LoopStep::Done(Box::new(LoopResponse::rejected(&course, wrong))),
             },
-            None => {
-                let thinking = self.make_plan(&mut course, &tools, None);
-                let thought = terms.cancel.run_until_cancelled(thinking).await;
-                thought.ok_or_else(|| Fault::Rejected("the caller cancelled".to_owned()))?
-            }
+            None => LoopStep::Plan {
+                course: Box::new(course),
+                failed: None,
+            },
         };
-        match plan {
-            Some((plan, by)) => self.execute(course, plan, by, &tools, terms).await,
-            None => self.ask_for_plan(course, &tools, terms).await,
-        }
+        self.finish_from(step, &tools, terms).await
     }
 
     /// The state of a loop run. Waits until it pauses or ends, and drives it if no process does. If it failed and may
@@ -129,7 +128,11 @@ impl LoopRunner {
             return Err(Fault::Rejected(message));
         };
         let tools = self.tools(&course.request).await?;
-        self.report(course, run, ended, &tools, terms).await
+        let step = LoopStep::Run {
+            course: Box::new(course),
+            progress: RunProgress::Waited(run.clone(), ended),
+        };
+        self.finish_from(step, &tools, terms).await
     }
 
     /// Whether a run belongs to a loop.
@@ -207,12 +210,12 @@ impl LoopRunner {
             tools,
         );
         match started.await {
-            Ok(PlanStart::Rejected(response)) => {
+            Ok(LoopStep::Done(response)) => {
                 let handle = claim.handle().to_owned();
                 self.release_plan_request(claim).await?;
                 Ok(response.with_handle(&handle))
             }
-            Ok(started) => self.wait_for_start(started, tools, terms).await,
+            Ok(started) => self.finish_from(started, tools, terms).await,
             Err(fault) => {
                 self.release_plan_request(claim).await?;
                 Err(fault)
@@ -220,20 +223,79 @@ impl LoopRunner {
         }
     }
 
-    /// Checks a plan, runs the valid part of it, and returns the result.
-    async fn execute(
+    /// Takes the steps of a loop until it is done for now.
+    async fn finish_from(
         &self,
-        course: LoopState,
-        plan: ToolPlan,
-        by: PlannerKind,
+        mut step: LoopStep,
         tools: &[Arc<Tool>],
         terms: &CallerContext,
     ) -> Result<LoopResponse, Fault> {
-        let started = self.start_plan(course, plan, (by, None), terms, tools);
-        self.wait_for_start(started.await?, tools, terms).await
+        loop {
+            step = match step {
+                LoopStep::Done(response) => return Ok(*response),
+                LoopStep::Plan { .. } | LoopStep::Run { .. } | LoopStep::AskAgent { .. } => {
+                    self.take_step(step, tools, terms).await?
+                }
+            };
+        }
     }
 
-    /// Checks a plan and starts the valid part of it, under an id that was chosen before if one is given.
+    /// Takes one step, and returns the next one.
+    async fn take_step(
+        &self,
+        step: LoopStep,
+        tools: &[Arc<Tool>],
+        terms: &CallerContext,
+    ) -> Result<LoopStep, Fault> {
+        match step {
+            LoopStep::Plan { course, failed } => self.plan(*course, failed, tools, terms).await,
+            LoopStep::Run { course, progress } => self.report(*course, progress, terms).await,
+            LoopStep::AskAgent { course, is_replan } => {
+                let response = match is_replan {
+                    true => self.ask_for_replan(*course, tools, terms).await?,
+                    false => self.ask_for_plan(*course, tools, terms).await?,
+                };
+                Ok(LoopStep::Done(Box::new(response)))
+            }
+            LoopStep::Done(_) => Ok(step),
+        }
+    }
+
+    /// Makes a plan for the message, or for the remaining work of a failed plan, and starts it.
+    async fn plan(
+        &self,
+        mut course: LoopState,
+        failed: Option<ToolPlan>,
+        tools: &[Arc<Tool>],
+        terms: &CallerContext,
+    ) -> Result<LoopStep, Fault> {
+        let thinking = self.make_plan(&mut course, tools, failed.as_ref());
+        let plan = match failed {
+            Some(_) => thinking.await,
+            None => {
+                let thought = terms.cancel.run_until_cancelled(thinking).await;
+                thought.ok_or_else(|| Fault::Rejected("the caller cancelled".to_owned()))?
+            }
+        };
+        match (plan, failed) {
+            (Some((plan, by)), _) => {
+                self.start_plan(course, plan, (by, None), terms, tools)
+                    .await
+            }
+            (None, None) => Ok(LoopStep::AskAgent {
+                course: Box::new(course),
+                is_replan: false,
+            }),
+            (None, Some(_)) => {
+                // There is no better plan, so the failure is final.
+                let response = LoopResponse::new(&course, Vec::new(), LoopStatus::Failed);
+                self.conclude(course, response, terms).await
+            }
+        }
+    }
+
+    /// Checks a plan and starts the valid part of it, under an id that was chosen before if one is given. A rejected
+    /// plan is [`LoopStep::Done`].
     async fn start_plan(
         &self,
         mut course: LoopState,
@@ -241,13 +303,13 @@ impl LoopRunner {
         (by, id): (PlannerKind, Option<RunId>),
         terms: &CallerContext,
         tools: &[Arc<Tool>],
-    ) -> Result<PlanStart, Fault> {
+    ) -> Result<LoopStep, Fault> {
         course.plan = plan;
         course.by = Some(by);
         let checked = check::check(&course.plan, &course, tools);
         let rejected = |course: &LoopState, wrong| {
             let response = LoopResponse::rejected(course, wrong);
-            Ok(PlanStart::Rejected(Box::new(response)))
+            Ok(LoopStep::Done(Box::new(response)))
         };
         if course.request.strict && !checked.problems.is_empty() {
             return rejected(&course, checked.problems);
@@ -260,58 +322,52 @@ impl LoopRunner {
             return rejected(&course, vec![says]);
         }
         if checked.runnable.steps.is_empty() {
-            return Ok(PlanStart::Empty(Box::new(course)));
+            return Ok(LoopStep::Run {
+                course: Box::new(course),
+                progress: RunProgress::Empty,
+            });
         }
         self.engine().audit_plan(&checked.runnable.tasks()).await;
         match run_plan::start(self.engine(), &course, &checked.runnable, terms, id).await? {
-            Ok(handle) => Ok(PlanStart::Running(Box::new(course), handle)),
+            Ok(handle) => Ok(LoopStep::Run {
+                course: Box::new(course),
+                progress: RunProgress::Started(handle),
+            }),
             Err(wrong) => rejected(&course, wrong),
         }
     }
 
-    /// Waits for a started plan, and returns the result.
-    async fn wait_for_start(
-        &self,
-        started: PlanStart,
-        tools: &[Arc<Tool>],
-        terms: &CallerContext,
-    ) -> Result<LoopResponse, Fault> {
-        let (course, handle) = match started {
-            PlanStart::Rejected(response) => return Ok(*response),
-            PlanStart::Empty(course) => {
-                return self.finish(*course, None, Vec::new(), tools, terms).await;
-            }
-            PlanStart::Running(course, handle) => (*course, handle),
-        };
-        let run = handle.run.clone();
-        let ended =
-            run_plan::wait_for_run(self.engine(), &run, Some(handle), &terms.cancel).await?;
-        self.report(course, &run, ended, tools, terms).await
-    }
-
-    /// Reports the state of a run, and replans if it failed and replanning is requested.
+    /// Waits for a plan that was started, and decides what its end means.
     async fn report(
         &self,
         mut course: LoopState,
-        run: &RunId,
-        ended: run_plan::WaitResult,
-        tools: &[Arc<Tool>],
+        progress: RunProgress,
         terms: &CallerContext,
-    ) -> Result<LoopResponse, Fault> {
-        let loaded = self.engine().load(run).await?;
+    ) -> Result<LoopStep, Fault> {
+        let (run, ended) = match progress {
+            RunProgress::Empty => return self.finish(course, None, Vec::new(), terms).await,
+            RunProgress::Waited(run, ended) => (run, ended),
+            RunProgress::Started(handle) => {
+                let (run, cancel) = (handle.run.clone(), &terms.cancel);
+                let ended =
+                    run_plan::wait_for_run(self.engine(), &run, Some(handle), cancel).await?;
+                (run, ended)
+            }
+        };
+        let loaded = self.engine().load(&run).await?;
         let done = run_plan::results(&course.plan, &loaded);
         match ended {
             run_plan::WaitResult::Ended => {
                 course.deduct(&loaded);
                 let over = run_plan::forced_outcome(&loaded);
-                self.finish(course, Some((run, over)), done, tools, terms)
-                    .await
+                self.finish(course, Some((run, over)), done, terms).await
             }
             run_plan::WaitResult::Paused(pauses) => {
-                let waiting = run_plan::pauses_json(&loaded.run.graph, run, &pauses);
+                let waiting = run_plan::pauses_json(&loaded.run.graph, &run, &pauses);
                 let results = course.merged(done);
                 let response = LoopResponse::new(&course, results, LoopStatus::Paused);
-                Ok(response.with_run(run).with_pauses(waiting))
+                let response = response.with_run(&run).with_pauses(waiting);
+                Ok(LoopStep::Done(Box::new(response)))
             }
         }
     }
@@ -320,25 +376,22 @@ impl LoopRunner {
     async fn finish(
         &self,
         course: LoopState,
-        over: Option<(&RunId, Option<run_plan::ForcedOutcome>)>,
+        over: Option<(RunId, Option<run_plan::ForcedOutcome>)>,
         done: Vec<StepResult>,
-        tools: &[Arc<Tool>],
         terms: &CallerContext,
-    ) -> Result<LoopResponse, Fault> {
-        let run = over.as_ref().map(|(run, _)| (*run).clone());
+    ) -> Result<LoopStep, Fault> {
+        let (run, forced) = over.unzip();
+        let forced = forced.flatten();
         let results = course.merged(done);
         let failed = results.iter().any(|result| result.counts_as_failed());
-        let forced = over.and_then(|(_, end)| end);
         let standing = match (&forced, failed, course.request.on_error) {
             (Some(end), ..) => end.status,
             (None, true, OnFailure::Stop | OnFailure::Replan) => LoopStatus::Failed,
             (None, true, OnFailure::Continue) | (None, false, _) => LoopStatus::Complete,
         };
-        let mends = course.request.on_error == OnFailure::Replan && course.replans > 0;
-        if standing == LoopStatus::Failed && mends && forced.is_none() {
-            return self
-                .replan(course, run.as_ref(), &results, tools, terms)
-                .await;
+        let replans_left = course.request.on_error == OnFailure::Replan && course.replans > 0;
+        if standing == LoopStatus::Failed && replans_left && forced.is_none() {
+            return Ok(self.replan(course, run.as_ref(), &results));
         }
         let mut response = LoopResponse::new(&course, results, standing);
         if let Some(run) = &run {
@@ -350,32 +403,30 @@ impl LoopRunner {
         self.conclude(course, response, terms).await
     }
 
-    /// Requests a plan for the remaining work of a failed plan: from the model, or from the calling agent if there is
-    /// none.
-    async fn replan(
+    /// Continues with a plan for the remaining work of a failed plan: from the model, or from the calling agent if
+    /// there is none.
+    fn replan(
         &self,
         mut course: LoopState,
         run: Option<&RunId>,
         results: &[StepResult],
-        tools: &[Arc<Tool>],
-        terms: &CallerContext,
-    ) -> Result<LoopResponse, Fault> {
+    ) -> LoopStep {
         course.replans -= 1;
         save::keep_successful_steps(&mut course, results);
         course.record_results(run, results);
         course.failed = Vec::new();
-        if self.model.is_none() {
-            let offered = candidates::for_agent(&self.planner, &course.request, tools, None, true);
-            let request = plan_request::replan_request(self.engine(), &course, &offered.await);
-            return self.store_plan_request(course, request, terms).await;
+        let failed = course.plan.clone();
+        let course = Box::new(course);
+        match self.model {
+            Some(_) => LoopStep::Plan {
+                course,
+                failed: Some(failed),
+            },
+            None => LoopStep::AskAgent {
+                course,
+                is_replan: true,
+            },
         }
-        let before = course.plan.clone();
-        if let Some((plan, by)) = self.make_plan(&mut course, tools, Some(&before)).await {
-            return Box::pin(self.execute(course, plan, by, tools, terms)).await;
-        }
-        // There is no better plan, so the failure is final.
-        let response = LoopResponse::new(&course, Vec::new(), LoopStatus::Failed);
-        self.conclude(course, response, terms).await
     }
 
     /// Saves the plan if requested, stores the messages, and returns the response.
@@ -384,7 +435,7 @@ impl LoopRunner {
         course: LoopState,
         mut response: LoopResponse,
         terms: &CallerContext,
-    ) -> Result<LoopResponse, Fault> {
+    ) -> Result<LoopStep, Fault> {
         if response.status == LoopStatus::Complete {
             let done = &response.results[course.earlier.len()..];
             response.saved = save::save(self.planner.catalog.library(), &course, done, terms).await;
@@ -392,7 +443,7 @@ impl LoopRunner {
         let owner = terms.owner.as_deref();
         let said = response.summary.as_deref();
         memory::store_messages(&self.planner, owner, &course.request, said).await?;
-        Ok(response)
+        Ok(LoopStep::Done(Box::new(response)))
     }
 
     /// Requests a plan from the calling agent.
@@ -406,6 +457,18 @@ impl LoopRunner {
         let asked = &course.request;
         let offered = candidates::for_agent(&self.planner, asked, tools, Some(&guess), true).await;
         let request = plan_request::request(self.engine(), &course, &guess, &offered);
+        self.store_plan_request(course, request, terms).await
+    }
+
+    /// Requests a plan for the remaining work from the calling agent.
+    async fn ask_for_replan(
+        &self,
+        course: LoopState,
+        tools: &[Arc<Tool>],
+        terms: &CallerContext,
+    ) -> Result<LoopResponse, Fault> {
+        let offered = candidates::for_agent(&self.planner, &course.request, tools, None, true);
+        let request = plan_request::replan_request(self.engine(), &course, &offered.await);
         self.store_plan_request(course, request, terms).await
     }
 
@@ -460,14 +523,37 @@ impl LoopRunner {
     }
 }
 
-/// A plan that was checked, and started if possible.
-enum PlanStart {
-    /// Nothing was started.
-    Rejected(Box<LoopResponse>),
-    /// It has no step that can run.
-    Empty(Box<LoopState>),
+/// What a loop does next.
+enum LoopStep {
+    /// A planner makes a plan.
+    Plan {
+        course: Box<LoopState>,
+        /// The plan that failed, if this one is for its remaining work.
+        failed: Option<ToolPlan>,
+    },
+    /// A plan runs.
+    Run {
+        course: Box<LoopState>,
+        progress: RunProgress,
+    },
+    /// The calling agent is asked for a plan.
+    AskAgent {
+        course: Box<LoopState>,
+        /// Whether it is for the remaining work of a failed plan.
+        is_replan: bool,
+    },
+    /// There is nothing more to do in this call.
+    Done(Box<LoopResponse>),
+}
+
+/// How far the run of a plan has got.
+enum RunProgress {
+    /// No step of the plan can run.
+    Empty,
     /// It is running.
-    Running(Box<LoopState>, RunHandle),
+    Started(RunHandle),
+    /// It has paused or ended.
+    Waited(RunId, run_plan::WaitResult),
 }
 
 impl std::fmt::Debug for LoopRunner {
