@@ -4,7 +4,7 @@ use crate::PAST_QUERIES;
 use crate::recall::search;
 use crate::report::{BenchReport, FigureTarget};
 use crate::sets::QuerySet;
-use crate::vectors::Vectors;
+use crate::vectors::EmbeddingCache;
 use anyhow::Result;
 use tramline_catalog::search::{Calibration, HitFeatures};
 
@@ -27,7 +27,7 @@ pub(crate) struct HitOutcome {
 pub(crate) fn outcomes(
     set: &QuerySet,
     past: usize,
-    vectors: &Vectors,
+    vectors: &EmbeddingCache,
     meaning: bool,
 ) -> Result<Vec<HitOutcome>> {
     let found = search(set, past, vectors, meaning)?;
@@ -47,7 +47,7 @@ pub(crate) fn outcomes(
 pub(crate) fn measure(
     report: &mut BenchReport,
     sets: &[QuerySet],
-    vectors: &Vectors,
+    vectors: &EmbeddingCache,
 ) -> Result<()> {
     for set in sets {
         for past in PAST_QUERIES.into_iter().take(if set.has_past() {

@@ -3,7 +3,7 @@
 use crate::PAST_QUERIES;
 use crate::confidence::{HitOutcome, outcomes};
 use crate::sets::QuerySet;
-use crate::vectors::Vectors;
+use crate::vectors::EmbeddingCache;
 use anyhow::{Result, ensure};
 use tramline_catalog::search::{Calibration, HitFeatures};
 
@@ -24,7 +24,7 @@ struct HitSample {
 }
 
 /// Prints the weights for both kinds of search.
-pub(crate) fn print(sets: &[QuerySet], vectors: &Vectors) -> Result<()> {
+pub(crate) fn print(sets: &[QuerySet], vectors: &EmbeddingCache) -> Result<()> {
     for (name, meaning) in [("WORDS", false), ("MEANING", true)] {
         let mut samples = Vec::new();
         for set in sets.iter().filter(|set| FITTED.contains(&set.name)) {

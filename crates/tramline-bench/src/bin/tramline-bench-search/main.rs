@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use report::{BenchReport, FigureTarget};
 use sets::QuerySet;
 use std::path::PathBuf;
-use vectors::Vectors;
+use vectors::EmbeddingCache;
 
 mod confidence;
 mod fit;
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     let encoder = encoder.context("--encoder must name the directory of the model")?;
     let keep = keep.context("--keep must name a directory for vectors")?;
     let sets = QuerySet::all(&data)?;
-    let mut vectors = Vectors::open(&encoder, &keep)?;
+    let mut vectors = EmbeddingCache::open(&encoder, &keep)?;
     for set in &sets {
         vectors.make(set.name, set.texts())?;
     }

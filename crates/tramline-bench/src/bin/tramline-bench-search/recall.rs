@@ -3,7 +3,7 @@
 use crate::PAST_QUERIES;
 use crate::report::{BenchReport, FigureTarget};
 use crate::sets::QuerySet;
-use crate::vectors::Vectors;
+use crate::vectors::EmbeddingCache;
 use anyhow::Result;
 use tramline_catalog::search::SearchHit;
 
@@ -18,7 +18,7 @@ const AIMS: &[(&str, usize, f64, f64)] = &[
 pub(crate) fn measure(
     report: &mut BenchReport,
     sets: &[QuerySet],
-    vectors: &Vectors,
+    vectors: &EmbeddingCache,
 ) -> Result<()> {
     for set in sets {
         for past in PAST_QUERIES.into_iter().take(if set.has_past() {
@@ -52,7 +52,7 @@ pub(crate) fn measure(
 pub(crate) fn search(
     set: &QuerySet,
     past: usize,
-    vectors: &Vectors,
+    vectors: &EmbeddingCache,
     meaning: bool,
 ) -> Result<Vec<Vec<SearchHit>>> {
     let index = set.index(past, |card| meaning.then(|| vectors.of(card)).flatten())?;

@@ -2,7 +2,7 @@
 
 use crate::report::{BenchReport, FigureTarget};
 use crate::sets::QuerySet;
-use crate::vectors::Vectors;
+use crate::vectors::EmbeddingCache;
 use anyhow::Result;
 use std::time::Instant;
 use tramline_catalog::search::{SearchDocument, SearchIndex, Vector};
@@ -20,7 +20,7 @@ const AIMS: [(usize, Option<f64>, Option<f64>); 3] = [
 pub(crate) fn measure(
     report: &mut BenchReport,
     sets: &[QuerySet],
-    vectors: &Vectors,
+    vectors: &EmbeddingCache,
 ) -> Result<()> {
     let asked = sets
         .iter()
@@ -80,7 +80,7 @@ fn replace(index: &mut SearchIndex, cards: &[(SearchDocument, Option<Vector>)]) 
 
 /// The mean time of a search in microseconds; for each query the best of five turns, because of
 /// other load on the machine.
-fn time(index: &SearchIndex, asked: &[&str], vectors: Option<&Vectors>) -> f64 {
+fn time(index: &SearchIndex, asked: &[&str], vectors: Option<&EmbeddingCache>) -> f64 {
     let turn = |text: &str| {
         let vector = vectors.and_then(|vectors| vectors.get(text));
         let began = Instant::now();
@@ -94,7 +94,7 @@ fn time(index: &SearchIndex, asked: &[&str], vectors: Option<&Vectors>) -> f64 {
 /// `count` tools, each with up to ten past queries: real ones first, then mixtures of two.
 fn many(
     sets: &[QuerySet],
-    vectors: &Vectors,
+    vectors: &EmbeddingCache,
     count: usize,
 ) -> Vec<(SearchDocument, Option<Vector>)> {
     let real: Vec<SearchDocument> = sets.iter().flat_map(|set| set.cards(10)).collect();
