@@ -4,32 +4,38 @@
 //! embedder. `docs/search.md` explains ranking and confidence.
 
 mod confidence;
+mod coverage;
 mod document;
 mod embedder;
 mod embedding;
 mod finder;
 mod fusion;
 mod lexical;
+mod lexicon;
 mod name_search;
+mod phrases;
 mod postings;
 mod reasons;
 mod similarity;
 mod tokenize;
 
 pub use confidence::{Calibration, HitFeatures};
+pub use coverage::RequestCoverage;
 pub use document::{DocumentKind, PAST_REQUESTS_MAX, SearchDocument};
 pub use embedder::Embedder;
 pub use embedding::{Vector, fingerprint};
 pub use finder::{EncodedVectors, Finder};
 pub use name_search::{NameMatch, NameMatches};
 
+use coverage::{CandidateProfile, CoverageCheck, RequestProfile};
 use embedding::EmbeddingTable;
 use fusion::{QueryScores, RankedDocument};
 use lexical::LexicalIndex;
 use postings::DocIx;
-use similarity::{ExactIndex, Reranker};
+use similarity::{ExactIndex, HitSimilarity, Reranker};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::OnceLock;
 use tramline_expr::Str;
 
 /// Most documents in the index. A search reads one row for each, which at this size still takes only milliseconds.
@@ -52,6 +58,8 @@ pub struct SearchIndex {
     documents: Vec<Option<SearchDocument>>,
     /// The kinds of the documents, kept separately because every search reads all of them.
     kinds: Vec<Option<DocumentKind>>,
+    /// What each document covers. Computed when it is compared for the first time: most documents never are.
+    profiles: Vec<OnceLock<Box<CandidateProfile>>>,
     slots: HashMap<Str, DocIx>,
     free: Vec<DocIx>,
     lexical: LexicalIndex,
@@ -68,8 +76,8 @@ pub struct SearchHit {
     pub kind: DocumentKind,
     /// The ranking score. Comparable only within one search.
     pub score: f32,
-    /// The probability that this hit is what was meant, from 0 to 1. Of hits with at least 0.95, nine in ten are
-    /// correct.
+    /// The probability that this hit is what was meant, from 0 to 1. A hit that leaves a word of the query uncovered
+    /// has less than 0.95, see [`RequestCoverage`]. Of hits with at least 0.95, nine in ten are correct.
     pub confidence: f64,
     /// Why it was found, as short texts.
     pub reasons: Vec<String>,
@@ -107,6 +115,7 @@ impl SearchIndex {
             None => {
                 self.documents.push(None);
                 self.kinds.push(None);
+                self.profiles.push(OnceLock::new());
                 (self.documents.len() - 1) as DocIx
             }
         };
@@ -117,6 +126,7 @@ impl SearchIndex {
         }
         self.slots.insert(card.id.clone(), slot);
         self.kinds[slot as usize] = Some(card.kind);
+        self.profiles[slot as usize] = OnceLock::new();
         self.documents[slot as usize] = Some(card);
         Ok(())
     }
@@ -130,6 +140,7 @@ impl SearchIndex {
             self.exact.remove(slot, &card);
         }
         self.kinds[slot as usize] = None;
+        self.profiles[slot as usize] = OnceLock::new();
         self.lexical.remove(slot);
         self.embeddings.remove(slot);
         self.free.push(slot);
@@ -211,16 +222,32 @@ impl SearchIndex {
         let most = most.min(HITS_MAX);
         let by_id = |a: DocIx, b: DocIx| self.id(a).cmp(self.id(b));
         let mut found = field.best(wanted, most.max(COMPARED_HITS), by_id);
-        let closely = Reranker::rerank(&self.lexical, &asked, &field, &mut found, by_id);
+        let request = RequestProfile::new(query);
+        let check = |slot: DocIx, likes: &HitSimilarity| self.check(&request, slot, likes);
+        let closely = Reranker::rerank(&self.lexical, &asked, &field, &mut found, by_id, check);
         found.truncate(most);
         let mut hits = self.hits(&found, &closely);
         if why {
             for (rank, (hit, found)) in hits.iter_mut().zip(&found).enumerate() {
                 let likes = &closely.similarities[rank];
                 hit.reasons = reasons::hit_reasons(&self.lexical, &asked, &field, found, likes);
+                let check = closely.checks.get(rank);
+                hit.reasons.extend(check.and_then(CoverageCheck::reason));
             }
         }
         hits
+    }
+
+    /// How much of a request a document covers.
+    fn check(&self, request: &RequestProfile, slot: DocIx, likes: &HitSimilarity) -> CoverageCheck {
+        let Some(card) = &self.documents[slot as usize] else {
+            return CoverageCheck::default();
+        };
+        let profile = &self.profiles[slot as usize];
+        let profile = profile.get_or_init(|| Box::new(CandidateProfile::new(card)));
+        let past = likes.nearest_past_request;
+        let past = past.and_then(|at| card.past_requests().nth(at));
+        request.check(profile, past.map(|past| past.as_str()))
     }
 
     fn id(&self, slot: DocIx) -> &str {

@@ -6,4 +6,5 @@
     reason = "a test may panic, and prints when it is skipped"
 )]
 
+mod near_miss_set;
 mod replay;

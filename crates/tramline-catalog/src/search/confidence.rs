@@ -4,6 +4,8 @@
 //! them on other queries of the same sets. A score or a similarity alone is not a confidence: it shows which hit is
 //! best, not whether that hit is correct.
 
+use super::coverage::RequestCoverage;
+
 /// Confidence of the only hit that matches the query exactly.
 const EXACT_CONFIDENCE: f64 = 0.97;
 /// Confidence of the only hit that nearly matches the query. `NEARLY_LIKENESS` is the lowest similarity for that.
@@ -14,6 +16,14 @@ const NEAR_EXACT_SIMILARITY: f32 = 0.9;
 const SIMILARITY_MIN: f32 = 0.4;
 /// Highest confidence of a hit below `SIMILARITY_MIN`.
 const UNSURE_CONFIDENCE_MAX: f64 = 0.9;
+
+/// Highest confidence of a hit that does not cover the whole query, or covers it as well as another hit does. Below
+/// 0.95, from which callers may act without asking.
+const PARTIAL_CONFIDENCE_MAX: f64 = 0.9;
+/// Highest confidence of a hit that does the opposite of what is asked.
+const CONTRARY_CONFIDENCE_MAX: f64 = 0.4;
+/// Lowest confidence of the only hit that covers the whole query with its action and object.
+const DISTINCT_CONFIDENCE: f64 = 0.95;
 
 /// The features of a hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,6 +40,8 @@ pub struct HitFeatures {
     pub is_most_similar: bool,
     /// Whether it is the only exact match.
     pub exact: bool,
+    /// How much of the query it covers.
+    pub coverage: RequestCoverage,
 }
 
 /// The weights of the features.
@@ -78,9 +90,18 @@ impl HitFeatures {
             Some(_) => Calibration::MEANING,
         };
         let chance = calibration.probability(self).max(self.exact_match_floor());
-        match self.similarity < SIMILARITY_MIN && !self.exact {
+        let chance = match self.similarity < SIMILARITY_MIN && !self.exact {
             true => chance.min(UNSURE_CONFIDENCE_MAX),
             false => chance,
+        };
+        match self.coverage {
+            RequestCoverage::Contrary => chance.min(CONTRARY_CONFIDENCE_MAX),
+            RequestCoverage::Unknown | RequestCoverage::Partial => {
+                chance.min(PARTIAL_CONFIDENCE_MAX)
+            }
+            RequestCoverage::Shared if !self.exact => chance.min(PARTIAL_CONFIDENCE_MAX),
+            RequestCoverage::Shared | RequestCoverage::Complete => chance,
+            RequestCoverage::Distinct => chance.max(DISTINCT_CONFIDENCE),
         }
     }
 

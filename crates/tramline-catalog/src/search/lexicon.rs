@@ -304,7 +304,9 @@ impl Lexicon {
 
     /// Whether a list has a word: as written for function words, else its stem.
     pub(super) fn has(&self, list: WordList, word: &str) -> bool {
-        self.lists.get(&list).is_some_and(|list| list.contains(word))
+        self.lists
+            .get(&list)
+            .is_some_and(|list| list.contains(word))
     }
 
     /// How many of these stems are read as one word.
@@ -338,13 +340,17 @@ impl Lexicon {
 }
 
 fn items(line: &'static str) -> impl Iterator<Item = &'static str> {
-    line.split(',').map(str::trim).filter(|item| !item.is_empty())
+    line.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
 }
 
 fn irregular_forms(table: &'static str) -> HashMap<&'static str, &'static str> {
     let (_, section) = table.split_once("[irregular]").unwrap_or((table, ""));
     let pairs = items_of_lines(section).filter_map(|pair| pair.split_once(':'));
-    pairs.map(|(form, base)| (form.trim(), base.trim())).collect()
+    pairs
+        .map(|(form, base)| (form.trim(), base.trim()))
+        .collect()
 }
 
 fn items_of_lines(section: &'static str) -> impl Iterator<Item = &'static str> {

@@ -178,7 +178,9 @@ fn push_chunk(lexicon: &Lexicon, chunk: &str, all: &mut Vec<Token>) {
     if looks_like_data && !is_known(&key) {
         // `data-1` is one value, and `contacts.csv` also says that it is a CSV file.
         let parts = lower.split(|c: char| !c.is_alphanumeric());
-        let parts = parts.filter(|part| !part.is_empty()).map(|part| lexicon.stem(part));
+        let parts = parts
+            .filter(|part| !part.is_empty())
+            .map(|part| lexicon.stem(part));
         let parts: Vec<String> = parts.collect();
         all.push(Token {
             word: lower,
@@ -300,8 +302,7 @@ fn mood(lexicon: &Lexicon, tokens: &mut [Token], is_asked: bool) -> (usize, Mood
 }
 
 fn has_question_word(lexicon: &Lexicon, token: &Token) -> bool {
-    lexicon.has(WordList::ReadQuestions, &token.word)
-        || lexicon.has(WordList::YesOrNo, &token.word)
+    lexicon.has(WordList::ReadQuestions, &token.word) || lexicon.has(WordList::YesOrNo, &token.word)
 }
 
 /// Finds the actions of a text.
@@ -354,7 +355,8 @@ fn is_action(lexicon: &Lexicon, tokens: &[Token], at: usize, opened: usize) -> b
         return false;
     }
     if at == opened {
-        return !is_participle(lexicon, token) || next.is_some_and(|next| is_determiner(lexicon, next));
+        return !is_participle(lexicon, token)
+            || next.is_some_and(|next| is_determiner(lexicon, next));
     }
     let before = tokens[at - 1].word.as_str();
     let is_passive = ["be", "is", "are", "been", "being", "get", "gets"].contains(&before);
@@ -362,11 +364,17 @@ fn is_action(lexicon: &Lexicon, tokens: &[Token], at: usize, opened: usize) -> b
         return is_passive;
     }
     let joins = ["and", "then", "or", "but", "also"].contains(&before);
-    let negates = ["not", "dont", "never", "without", "doesnt", "cannot", "avoid"].contains(&before);
-    let begins_clause = (joins || token.is_clause_start) && next.is_some_and(|next| {
-        !lexicon.has(WordList::Prepositions, &next.word) && next.word != "and" && next.word != "or"
-            || lexicon.particles(&token.key).contains(&next.key)
-    });
+    let negates = [
+        "not", "dont", "never", "without", "doesnt", "cannot", "avoid",
+    ]
+    .contains(&before);
+    let begins_clause = (joins || token.is_clause_start)
+        && next.is_some_and(|next| {
+            !lexicon.has(WordList::Prepositions, &next.word)
+                && next.word != "and"
+                && next.word != "or"
+                || lexicon.particles(&token.key).contains(&next.key)
+        });
     let is_infinitive = before == "to" && next.is_some_and(|next| is_determiner(lexicon, next));
     begins_clause || negates || is_infinitive
 }
@@ -385,7 +393,11 @@ fn join_particle(lexicon: &Lexicon, tokens: &mut [Token], at: usize) {
     if particles.is_empty() {
         return;
     }
-    let ahead = tokens.iter().enumerate().skip(at + 1).take(PARTICLE_DISTANCE_MAX);
+    let ahead = tokens
+        .iter()
+        .enumerate()
+        .skip(at + 1)
+        .take(PARTICLE_DISTANCE_MAX);
     let ahead = ahead.take_while(|(_, token)| !token.is_clause_start && token.word != "and");
     let ahead: Vec<usize> = ahead.map(|(next, _)| next).collect();
     let ends_phrase = |next: usize| {
@@ -399,7 +411,10 @@ fn join_particle(lexicon: &Lexicon, tokens: &mut [Token], at: usize) {
     for next in ahead {
         let found = particles.iter().find(|particle| {
             let many = particle.split(' ').count();
-            let stems = tokens[next..].iter().take(many).map(|token| token.key.as_str());
+            let stems = tokens[next..]
+                .iter()
+                .take(many)
+                .map(|token| token.key.as_str());
             stems.collect::<Vec<_>>().join(" ") == **particle
         });
         let is_near = next == at + 1;
@@ -414,7 +429,11 @@ fn join_particle(lexicon: &Lexicon, tokens: &mut [Token], at: usize) {
     if let Some((next, particle)) = best {
         tokens[at].key = format!("{} {particle}", tokens[at].key);
         tokens[at].parts = Vec::new();
-        for token in tokens.iter_mut().skip(next).take(particle.split(' ').count()) {
+        for token in tokens
+            .iter_mut()
+            .skip(next)
+            .take(particle.split(' ').count())
+        {
             token.is_light = true;
         }
     }

@@ -3,7 +3,9 @@
 //! Similarity is the weighted share of words that two texts have in common. Exact matches are found by a fingerprint of
 //! the words, without a scan of all documents.
 
+use super::COMPARED_HITS;
 use super::confidence::HitFeatures;
+use super::coverage::{CoverageCheck, RequestCoverage};
 use super::document::SearchDocument;
 use super::embedding::fingerprint;
 use super::fusion::{QueryScores, RankedDocument};
@@ -21,6 +23,11 @@ const LEAD_MAX: f32 = 2.0;
 const LENGTH_RATIO_MAX: usize = 4;
 /// Lowest similarity at which a past request counts as the same request.
 pub(super) const SIMILAR_MIN: f32 = 0.4;
+
+/// A hit that alone covers the whole request is the first if its score is at least this share of the best score.
+const COMPLETE_SCORE_MIN: f32 = 0.5;
+/// A request that mentions a smaller share of a candidate's name and description may mean something else.
+const MENTIONED_MIN: f32 = 0.4;
 
 /// The texts of all documents by the fingerprint of their words.
 #[derive(Debug, Default)]
@@ -81,6 +88,8 @@ pub(super) struct HitSimilarity {
     pub(super) own_texts: f32,
     /// The similarities of the past requests that count as the same request.
     pub(super) past_requests: Vec<f32>,
+    /// The index of the most similar of them.
+    pub(super) nearest_past_request: Option<usize>,
 }
 
 impl HitSimilarity {
@@ -96,6 +105,8 @@ impl HitSimilarity {
 /// The best hits compared with the query and with each other.
 pub(super) struct Reranker {
     pub(super) similarities: Vec<HitSimilarity>,
+    /// How much of the request each hit covers, for the first `COMPARED_HITS`.
+    pub(super) checks: Vec<CoverageCheck>,
     words: Vec<f32>,
     meanings: Vec<Option<f32>>,
     deviation: Option<f32>,
@@ -111,6 +122,7 @@ impl Reranker {
         field: &QueryScores,
         found: &mut Vec<RankedDocument>,
         by_id: impl Fn(DocIx, DocIx) -> Ordering,
+        check: impl Fn(DocIx, &HitSimilarity) -> CoverageCheck,
     ) -> Self {
         let query = QueryTerms::new(asked);
         let top = found.iter().map(|one| one.score).fold(0.0, f32::max);
@@ -121,11 +133,23 @@ impl Reranker {
         };
         let mut looked: Vec<(RankedDocument, HitSimilarity)> = found.drain(..).map(look).collect();
         looked.sort_by(|(a, _), (b, _)| a.order(b).then_with(|| by_id(a.slot, b.slot)));
+        let compared = looked.iter().take(COMPARED_HITS);
+        let mut checks: Vec<CoverageCheck> = compared
+            .map(|(one, likes)| check(one.slot, likes))
+            .collect();
+        if let Some(only) = only_complete(&checks)
+            && looked[only].0.score >= COMPLETE_SCORE_MIN * looked[0].0.score
+            && !looked[0].0.exact
+        {
+            looked[..=only].rotate_right(1);
+            checks[..=only].rotate_right(1);
+        }
         let similarities: Vec<HitSimilarity>;
         (*found, similarities) = looked.into_iter().unzip();
         Self {
             votes: votes(&similarities),
             similarities,
+            checks,
             words: found.iter().map(|one| field.word(one.slot)).collect(),
             meanings: found.iter().map(|one| field.similarity(one.slot)).collect(),
             deviation: field
@@ -165,8 +189,36 @@ impl Reranker {
                 .map(|by| (ahead(&meanings).0 / by).clamp(-LEAD_MAX, LEAD_MAX)),
             is_most_similar: ahead(&nearest).0 > 0.0,
             exact: self.exact[rank] && self.exact.iter().filter(|exact| **exact).count() == 1,
+            coverage: self.coverage(rank),
         }
     }
+
+    fn coverage(&self, rank: usize) -> RequestCoverage {
+        let Some(check) = self.checks.get(rank) else {
+            return RequestCoverage::Unknown;
+        };
+        let others = self.checks.iter().enumerate();
+        let mut others = others.filter(|(other, _)| *other != rank);
+        if check.is_contrary {
+            RequestCoverage::Contrary
+        } else if !check.is_complete() {
+            RequestCoverage::Partial
+        } else if others.any(|(_, other)| other.is_complete()) {
+            RequestCoverage::Shared
+        } else if check.has_action && check.mentioned >= MENTIONED_MIN {
+            RequestCoverage::Distinct
+        } else {
+            RequestCoverage::Complete
+        }
+    }
+}
+
+/// The only hit that covers the whole request with its action.
+fn only_complete(checks: &[CoverageCheck]) -> Option<usize> {
+    let complete = |(_, check): &(usize, &CoverageCheck)| check.is_complete() && check.has_action;
+    let mut complete = checks.iter().enumerate().filter(complete);
+    let (first, _) = complete.next()?;
+    complete.next().is_none().then_some(first)
 }
 
 /// The share of each hit in the most similar past requests, weighted by similarity.
@@ -206,9 +258,13 @@ impl QueryTerms {
     fn similarities(&self, lexical: &LexicalIndex, sheet: &DocTerms) -> HitSimilarity {
         let like = |text: &[Term]| self.similarity(lexical, text);
         let wished = sheet.past_requests.iter().map(|wish| like(wish));
+        let similar = wished.enumerate().filter(|(_, like)| *like >= SIMILAR_MIN);
+        let similar: Vec<(usize, f32)> = similar.collect();
+        let nearest = similar.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         HitSimilarity {
             own_texts: like(&sheet.name).max(like(&sheet.description)),
-            past_requests: wished.filter(|like| *like >= SIMILAR_MIN).collect(),
+            nearest_past_request: nearest.map(|(at, _)| *at),
+            past_requests: similar.into_iter().map(|(_, like)| like).collect(),
         }
     }
 

@@ -3,7 +3,8 @@
 //!
 //! `cargo xtask bench search` installs a sentence encoder and runs this over real tools and
 //! queries. `--calibrate` prints the weights of confidence fitted on one half of the queries; the
-//! table of confidence is over the other half.
+//! table of confidence is over the other half. `--near-misses` prints only the table of near misses,
+//! without the encoder.
 
 #![allow(
     clippy::print_stdout,
@@ -19,6 +20,7 @@ use vectors::EmbeddingCache;
 
 mod confidence;
 mod fit;
+mod near_misses;
 mod recall;
 #[path = "../../report.rs"]
 mod report;
@@ -31,7 +33,7 @@ mod vectors;
 pub(crate) const PAST_QUERIES: [usize; 3] = [0, 10, 30];
 
 fn main() -> Result<()> {
-    let (mut json, mut calibrate) = (false, false);
+    let (mut json, mut calibrate, mut near_misses) = (false, false, false);
     let (mut data, mut encoder, mut keep) = (None, None, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -39,11 +41,15 @@ fn main() -> Result<()> {
         match argument.as_str() {
             "--json" => json = true,
             "--calibrate" => calibrate = true,
+            "--near-misses" => near_misses = true,
             "--data" => data = path(),
             "--encoder" => encoder = path(),
             "--keep" => keep = path(),
-            other => bail!("unknown argument `{other}`; use --json or --calibrate"),
+            other => bail!("unknown argument `{other}`; use --json, --calibrate or --near-misses"),
         }
+    }
+    if near_misses {
+        return near_misses::print();
     }
     let data = data.context("--data must name the directory of the queries")?;
     let encoder = encoder.context("--encoder must name the directory of the model")?;
@@ -53,12 +59,14 @@ fn main() -> Result<()> {
     for set in &sets {
         vectors.make(set.name, set.texts())?;
     }
+    vectors.make("near misses", near_misses::texts()?.into_iter())?;
     if calibrate {
         return fit::print(&sets, &vectors);
     }
     let mut report = BenchReport::new(!json);
     recall::measure(&mut report, &sets, &vectors)?;
     confidence::measure(&mut report, &sets, &vectors)?;
+    near_misses::measure(&mut report, &vectors)?;
     speed::measure(&mut report, &sets, &vectors)?;
     report.add(
         "a text through the encoder",
