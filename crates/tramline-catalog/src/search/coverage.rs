@@ -84,10 +84,16 @@ fn polarity(token: &Token) -> u8 {
 /// The concepts of a stem: itself and the groups it is in. Groups have no polarity of their own, so they are mixed
 /// with it.
 fn stem_concepts(stem: &str, polarity: u8, all: &mut Vec<Concept>) {
-    let lexicon = Lexicon::get();
     all.push(concept(polarity, stem));
-    let groups = lexicon.word(stem).iter().chain(lexicon.verb(stem));
-    all.extend(groups.map(|group| group_concept(*group) ^ Concept::from(polarity)));
+    group_concepts(Lexicon::get().word(stem), polarity, all);
+}
+
+fn group_concepts(groups: &[Group], polarity: u8, all: &mut Vec<Concept>) {
+    all.extend(
+        groups
+            .iter()
+            .map(|group| group_concept(*group) ^ Concept::from(polarity)),
+    );
 }
 
 /// The concepts that a word of a candidate covers: also its parts, and what it is a kind of.
@@ -101,10 +107,6 @@ fn covering_concepts(token: &Token, all: &mut Vec<Concept>) {
         for kind in lexicon.kinds(key) {
             stem_concepts(kind, polarity, all);
         }
-        // A synonym of a special word is special as well: `pg` is a database.
-        for group in lexicon.word(key) {
-            all.push(group_concept(*group) ^ Concept::from(polarity));
-        }
     }
 }
 
@@ -112,6 +114,8 @@ fn covering_concepts(token: &Token, all: &mut Vec<Concept>) {
 #[derive(Clone, Copy, Debug, Default)]
 struct ParameterSlots {
     count: usize,
+    /// Whether one of them takes several values.
+    is_plural: bool,
     places: bool,
     parties: bool,
     topics: bool,
@@ -199,11 +203,20 @@ impl CandidateProfile {
         }
         (self.from, self.to) = (sorted(from), sorted(to));
         self.has_negator |= reading.has_negator;
+        let lexicon = Lexicon::get();
+        let is_read =
+            |action: &Action| lexicon.has(WordList::ReadVerbs, &reading.tokens[action.at].key);
+        // The first action says what it is for: something that deploys and then checks does not only read.
+        if let Some(first) = reading.actions.first() {
+            self.reads = is_read(first);
+        }
         self.reads |= reading.mood == Mood::Question;
         for action in &reading.actions {
+            group_concepts(&action.groups, polarity(&reading.tokens[action.at]), words);
             self.add_action(reading, action.at, action.groups.clone(), action.head);
             for named in &action.named {
-                let groups = Lexicon::get().verb(&reading.tokens[*named].key).to_vec();
+                let groups = lexicon.verb(&reading.tokens[*named].key).to_vec();
+                group_concepts(&groups, polarity(&reading.tokens[*named]), words);
                 self.add_action(reading, *named, groups, None);
             }
         }
@@ -220,7 +233,6 @@ impl CandidateProfile {
         if token.is_negated {
             return;
         }
-        self.reads |= Lexicon::get().reads(&groups);
         let head = head.map_or_else(Box::default, |head| own_concepts(&reading.tokens[head]));
         self.actions.push(CandidateAction {
             verb: concept(0, &token.key),
@@ -238,6 +250,8 @@ impl CandidateProfile {
         let one = |key: &str| {
             let mut concepts = Vec::new();
             stem_concepts(key, polarity(token), &mut concepts);
+            // A thing can be named after an action of the candidate: `the backup`.
+            group_concepts(Lexicon::get().verb(key), polarity(token), &mut concepts);
             self.has(&concepts)
         };
         one(&token.key) || (!token.parts.is_empty() && token.parts.iter().all(|part| one(part)))
@@ -259,6 +273,7 @@ impl ParameterSlots {
     fn add(&mut self, token: &Token) {
         let lexicon = Lexicon::get();
         let has = |list| lexicon.has(list, &token.key);
+        self.is_plural |= token.word.ends_with('s') && !token.word.ends_with("ss");
         self.places |= has(WordList::Places);
         self.parties |= has(WordList::Parties);
         self.topics |= has(WordList::Topics);
@@ -283,6 +298,13 @@ impl RequestProfile {
         for token in &reading.tokens {
             covering_concepts(token, &mut mentioned);
         }
+        for action in &reading.actions {
+            group_concepts(
+                &action.groups,
+                polarity(&reading.tokens[action.at]),
+                &mut mentioned,
+            );
+        }
         let mentioned = sorted(mentioned);
         Self { reading, mentioned }
     }
@@ -299,7 +321,7 @@ impl RequestProfile {
         let mut free = own.slots.count;
         let is_action = |at: usize| self.reading.actions.iter().any(|action| action.at == at);
         for (at, token) in self.reading.content() {
-            if is_action(at) && self.reading.begins_with_action {
+            if is_action(at) && !self.reading.is_thing {
                 continue;
             }
             let is_covered =
@@ -310,7 +332,7 @@ impl RequestProfile {
                 check.is_contrary |= own.reverses(token) || (token.is_negated && !own.has_negator);
             }
         }
-        if self.reading.begins_with_action {
+        if !self.reading.is_thing {
             for action in &self.reading.actions {
                 self.check_action(own, past.as_ref(), action, &mut check);
             }
@@ -475,7 +497,7 @@ impl RequestProfile {
                 || before.is_name && token.is_name
                 || token.is_continued
         };
-        if fits && !continues {
+        if fits && !continues && !slots.is_plural {
             *free -= 1;
         }
         fits
@@ -534,11 +556,15 @@ fn has_any(sorted: &[Concept], concepts: &[Concept]) -> bool {
     concepts.iter().any(|one| sorted.binary_search(one).is_ok())
 }
 
-/// A name as words: `read_file` and `read-file` are `read file`, and an id `files:read` is `files read`.
+/// A name as words: `read_file` and `read-file` are `read file`, and the id `files:read` is `read with files`.
 fn spaced(text: &str) -> String {
     let is_name = !text.contains(char::is_whitespace);
-    match is_name && !text.contains(['@', '.', '/']) {
-        true => text.replace(['_', '-', ':'], " "),
-        false => text.to_owned(),
+    if !is_name || text.contains(['@', '.', '/']) {
+        return text.to_owned();
     }
+    let text = match text.split_once(':') {
+        Some((server, tool)) => format!("{tool} with {server}"),
+        None => text.to_owned(),
+    };
+    text.replace(['_', '-'], " ")
 }

@@ -21,6 +21,7 @@ pub(super) enum WordList {
     Determiners,
     Prepositions,
     LightVerbs,
+    ReadVerbs,
     ReadQuestions,
     YesOrNo,
     Places,
@@ -43,6 +44,7 @@ impl WordList {
             "determiners" => Self::Determiners,
             "prepositions" => Self::Prepositions,
             "light verbs" => Self::LightVerbs,
+            "read verbs" => Self::ReadVerbs,
             "read questions" => Self::ReadQuestions,
             "yes or no" => Self::YesOrNo,
             "places" => Self::Places,
@@ -70,6 +72,7 @@ impl WordList {
             | Self::YesOrNo
             | Self::DateWords => true,
             Self::LightVerbs
+            | Self::ReadVerbs
             | Self::Places
             | Self::Parties
             | Self::Topics
@@ -89,7 +92,6 @@ pub(super) struct Lexicon {
     verbs: HashMap<String, Vec<Group>>,
     words: HashMap<String, Vec<Group>>,
     opposites: HashSet<(Group, Group)>,
-    reads: HashSet<Group>,
     /// The general words that a special word covers.
     kinds: HashMap<String, Vec<String>>,
     /// The words in a description that answer a question word.
@@ -130,16 +132,12 @@ impl Lexicon {
             match section {
                 "verbs" | "words" => {
                     let (same, opposite) = line.split_once("<>").unwrap_or((line, ""));
-                    let reads = same.trim_end().ends_with('?');
                     let is_verb = section == "verbs";
-                    for (at, word) in items(same.trim_end().trim_end_matches('?')).enumerate() {
+                    for (at, word) in items(same).enumerate() {
                         let key = lexicon.add(word, is_verb, next);
                         if at == 0 {
                             named.entry(key).or_default().push(next);
                         }
-                    }
-                    if reads {
-                        lexicon.reads.insert(next);
                     }
                     opposite_names.extend(items(opposite).map(|word| (next, word)));
                     next += 1;
@@ -295,11 +293,6 @@ impl Lexicon {
                 .any(|other| self.opposites.contains(&(*one, *other)))
         };
         !these.iter().any(|one| those.contains(one)) && these.iter().any(pairs)
-    }
-
-    /// Whether a verb with these groups can mean to read only.
-    pub(super) fn reads(&self, groups: &[Group]) -> bool {
-        groups.iter().any(|group| self.reads.contains(group))
     }
 
     /// Whether a list has a word: as written for function words, else its stem.

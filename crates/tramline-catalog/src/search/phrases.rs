@@ -65,6 +65,8 @@ pub(super) struct Action {
     pub(super) groups: Vec<Group>,
     /// The index of the main word of its object.
     pub(super) head: Option<usize>,
+    /// Whether it is the name of a thing.
+    is_thing: bool,
     /// Actions that its object names: `make a backup`.
     pub(super) named: Vec<usize>,
 }
@@ -78,8 +80,8 @@ pub(super) struct Reading {
     /// The question word, if it must be answered by a word of the candidate.
     pub(super) question: Option<String>,
     pub(super) has_negator: bool,
-    /// Whether the text begins with an action and not with a thing.
-    pub(super) begins_with_action: bool,
+    /// Whether the text only names a thing: `nightly backup of the database`.
+    pub(super) is_thing: bool,
 }
 
 impl Reading {
@@ -93,7 +95,7 @@ impl Reading {
             Mood::Order => actions(lexicon, &mut tokens, opened),
             Mood::Question | Mood::OtherQuestion => Vec::new(),
         };
-        let begins_with_action = actions.first().is_some_and(|action| action.at == opened);
+        let is_thing = actions.iter().any(|action| action.is_thing);
         mark(lexicon, &mut tokens);
         Self {
             has_negator: tokens.iter().any(|token| token.is_negator),
@@ -101,7 +103,7 @@ impl Reading {
             actions,
             mood,
             question,
-            begins_with_action,
+            is_thing,
         }
     }
 
@@ -311,8 +313,7 @@ fn actions(lexicon: &Lexicon, tokens: &mut [Token], opened: usize) -> Vec<Action
     let mut at = opened;
     while at < tokens.len() {
         if is_action(lexicon, tokens, at, opened) {
-            join_particle(lexicon, tokens, at);
-            let groups = lexicon.verb(&tokens[at].key).to_vec();
+            let groups = join_particle(lexicon, tokens, at);
             let (head, named) = object(lexicon, tokens, at);
             let head = head.or_else(|| found.last().and_then(|last| last.head));
             let is_light = lexicon.has(WordList::LightVerbs, &tokens[at].key);
@@ -321,6 +322,7 @@ fn actions(lexicon: &Lexicon, tokens: &mut [Token], opened: usize) -> Vec<Action
                 groups,
                 head,
                 named: if is_light { named } else { Vec::new() },
+                is_thing: false,
             });
         }
         at += 1;
@@ -336,6 +338,7 @@ fn actions(lexicon: &Lexicon, tokens: &mut [Token], opened: usize) -> Vec<Action
         found.extend(verbs.last().map(|(at, token)| Action {
             at,
             groups: lexicon.verb(&token.key).to_vec(),
+            is_thing: true,
             ..Action::default()
         }));
     }
@@ -346,11 +349,7 @@ fn actions(lexicon: &Lexicon, tokens: &mut [Token], opened: usize) -> Vec<Action
 fn is_action(lexicon: &Lexicon, tokens: &[Token], at: usize, opened: usize) -> bool {
     let token = &tokens[at];
     let next = tokens.get(at + 1).filter(|next| !next.is_clause_start);
-    let is_verb = lexicon.is_verb(&token.key)
-        || next.is_some_and(|next| {
-            let with = |particle: &String| *particle == next.key;
-            lexicon.particles(&token.key).iter().any(with)
-        });
+    let is_verb = lexicon.is_verb(&token.key) || particle(lexicon, tokens, at).is_some();
     if !is_verb || token.is_value || token.is_quoted {
         return false;
     }
@@ -387,19 +386,12 @@ fn is_participle(lexicon: &Lexicon, token: &Token) -> bool {
     token.word.ends_with("ed") && token.word.len() > 4 || lexicon.is_irregular(&token.word)
 }
 
-/// Joins a verb with its second word, which may come later: `turn the light off`.
-fn join_particle(lexicon: &Lexicon, tokens: &mut [Token], at: usize) {
+/// The second words of a verb, and where they are; they may come later: `turn the light off`.
+fn particle<'a>(lexicon: &'a Lexicon, tokens: &[Token], at: usize) -> Option<(usize, &'a str)> {
     let particles = lexicon.particles(&tokens[at].key);
     if particles.is_empty() {
-        return;
+        return None;
     }
-    let ahead = tokens
-        .iter()
-        .enumerate()
-        .skip(at + 1)
-        .take(PARTICLE_DISTANCE_MAX);
-    let ahead = ahead.take_while(|(_, token)| !token.is_clause_start && token.word != "and");
-    let ahead: Vec<usize> = ahead.map(|(next, _)| next).collect();
     let ends_phrase = |next: usize| {
         tokens.get(next + 1).is_none_or(|after| {
             after.is_clause_start
@@ -407,36 +399,44 @@ fn join_particle(lexicon: &Lexicon, tokens: &mut [Token], at: usize) {
                 || lexicon.has(WordList::Prepositions, &after.word)
         })
     };
-    let mut best: Option<(usize, &String)> = None;
-    for next in ahead {
-        let found = particles.iter().find(|particle| {
-            let many = particle.split(' ').count();
-            let stems = tokens[next..]
-                .iter()
-                .take(many)
-                .map(|token| token.key.as_str());
-            stems.collect::<Vec<_>>().join(" ") == **particle
+    let ahead = tokens.iter().enumerate().skip(at + 1);
+    let ahead = ahead.take(PARTICLE_DISTANCE_MAX);
+    let mut ahead = ahead.take_while(|(_, token)| !token.is_clause_start && token.word != "and");
+    ahead.find_map(|(next, token)| {
+        let fits = particles.iter().filter(|particle| {
+            let stems = particle.split(' ');
+            let known = tokens[next..].iter().map(|token| Some(token.key.as_str()));
+            let mut known = known.chain(std::iter::repeat(None));
+            stems
+                .into_iter()
+                .all(|stem| known.next() == Some(Some(stem)))
         });
-        let is_near = next == at + 1;
-        let is_short = lexicon.has(WordList::Light, &tokens[next].word);
-        if let Some(found) = found
-            && (is_near || !is_short || ends_phrase(next))
-        {
-            best = Some((next, found));
-            break;
-        }
+        let longest = fits.max_by_key(|particle| particle.len())?;
+        let is_short = lexicon.has(WordList::Light, &token.word);
+        let is_particle = next == at + 1 || !is_short || ends_phrase(next);
+        is_particle.then_some((next, longest.as_str()))
+    })
+}
+
+/// Joins a verb with its second words, and returns the groups of the whole.
+fn join_particle(lexicon: &Lexicon, tokens: &mut [Token], at: usize) -> Vec<Group> {
+    let mut groups = lexicon.verb(&tokens[at].key).to_vec();
+    let Some((next, particle)) = particle(lexicon, tokens, at) else {
+        return groups;
+    };
+    // `turn off` is not `turn`, but `put the file in the archive` is still `put`.
+    if lexicon.has(WordList::Light, &tokens[next].word) {
+        groups.clear();
     }
-    if let Some((next, particle)) = best {
-        tokens[at].key = format!("{} {particle}", tokens[at].key);
-        tokens[at].parts = Vec::new();
-        for token in tokens
-            .iter_mut()
-            .skip(next)
-            .take(particle.split(' ').count())
-        {
-            token.is_light = true;
-        }
-    }
+    tokens[at].key = format!("{} {particle}", tokens[at].key);
+    tokens[at].parts = Vec::new();
+    groups.extend(lexicon.verb(&tokens[at].key));
+    let consumed = tokens
+        .iter_mut()
+        .skip(next)
+        .take(particle.split(' ').count());
+    consumed.for_each(|token| token.is_light = true);
+    groups
 }
 
 /// The main word of an action's object, and the actions that the object names.
