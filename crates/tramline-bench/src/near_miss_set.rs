@@ -73,10 +73,14 @@ pub struct NearMissWorkflow {
 
 /// The workflows of a half. A line that is not understood is returned as an error.
 pub fn workflows(half: Half) -> Result<Vec<NearMissWorkflow>, String> {
-    let text = match half {
+    parse(match half {
         Half::Fit => FIT,
         Half::HeldOut => HELD_OUT,
-    };
+    })
+}
+
+/// The workflows of a text in the format of the set.
+pub fn parse(text: &'static str) -> Result<Vec<NearMissWorkflow>, String> {
     let mut all: Vec<NearMissWorkflow> = Vec::new();
     let lines = text.lines().map(str::trim);
     for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {

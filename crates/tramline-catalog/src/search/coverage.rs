@@ -132,6 +132,8 @@ struct CandidateAction {
     groups: Box<[Group]>,
     /// The main word of its object; empty if it is not known.
     head: Box<[Concept]>,
+    /// Whether an object names it, as in `sends a reminder`.
+    is_named: bool,
 }
 
 /// What a candidate covers.
@@ -145,6 +147,9 @@ pub(super) struct CandidateProfile {
     reads: bool,
     slots: ParameterSlots,
     parameters: Box<[Concept]>,
+    /// Whether its texts name a system, such as Slack; then it is not for any system.
+    names_system: bool,
+    names_environment: bool,
     /// The content words of the name and of the description, each with its concepts.
     texts: [Vec<Box<[Concept]>>; 2],
 }
@@ -193,7 +198,10 @@ impl CandidateProfile {
 
     fn read(&mut self, reading: &Reading, words: &mut Vec<Concept>) {
         let (mut from, mut to) = (self.from.to_vec(), self.to.to_vec());
+        let lexicon = Lexicon::get();
         for token in &reading.tokens {
+            self.names_system |= lexicon.has(WordList::Systems, &token.key);
+            self.names_environment |= lexicon.has(WordList::Environments, &token.key);
             covering_concepts(token, words);
             match token.direction {
                 Some(Direction::From) => covering_concepts(token, &mut from),
@@ -203,7 +211,6 @@ impl CandidateProfile {
         }
         (self.from, self.to) = (sorted(from), sorted(to));
         self.has_negator |= reading.has_negator;
-        let lexicon = Lexicon::get();
         let is_read =
             |action: &Action| lexicon.has(WordList::ReadVerbs, &reading.tokens[action.at].key);
         // The first action says what it is for: something that deploys and then checks does not only read.
@@ -213,11 +220,17 @@ impl CandidateProfile {
         self.reads |= reading.mood == Mood::Question;
         for action in &reading.actions {
             group_concepts(&action.groups, polarity(&reading.tokens[action.at]), words);
-            self.add_action(reading, action.at, action.groups.clone(), action.head);
+            self.add_action(
+                reading,
+                action.at,
+                action.groups.clone(),
+                action.head,
+                false,
+            );
             for named in &action.named {
                 let groups = lexicon.verb(&reading.tokens[*named].key).to_vec();
                 group_concepts(&groups, polarity(&reading.tokens[*named]), words);
-                self.add_action(reading, *named, groups, None);
+                self.add_action(reading, *named, groups, None, true);
             }
         }
     }
@@ -228,6 +241,7 @@ impl CandidateProfile {
         at: usize,
         groups: Vec<Group>,
         head: Option<usize>,
+        is_named: bool,
     ) {
         let token = &reading.tokens[at];
         if token.is_negated {
@@ -238,6 +252,7 @@ impl CandidateProfile {
             verb: concept(0, &token.key),
             groups: groups.into(),
             head,
+            is_named,
         });
     }
 
@@ -346,6 +361,7 @@ impl RequestProfile {
             check.is_contrary = true;
         }
         self.check_question(own, past.as_ref(), &mut check);
+        check.uncovered.dedup();
         let shares = own.texts.iter().map(|text| self.share(text));
         check.mentioned = shares.fold(0.0, f32::max);
         check
@@ -370,7 +386,10 @@ impl RequestProfile {
         let lexicon = Lexicon::get();
         let token = &self.reading.tokens[action.at];
         let same = |one: &CandidateAction, key: &str, groups: &[Group]| {
-            one.verb == concept(0, key) || groups.iter().any(|group| one.groups.contains(group))
+            // `send` alone does not mean `send a reminder`.
+            let is_vague = one.is_named && lexicon.has(WordList::LightVerbs, key);
+            one.verb == concept(0, key)
+                || (!is_vague && groups.iter().any(|group| one.groups.contains(group)))
         };
         let is_about =
             |one: &CandidateAction| one.head.is_empty() || has_any(&self.mentioned, &one.head);
@@ -445,7 +464,13 @@ impl RequestProfile {
             check
                 .uncovered
                 .extend(self.reading.question.clone().or(first));
+            return;
         }
+        let heads = own.actions.iter().map(|one| &one.head);
+        let mut heads = heads.filter(|head| !head.is_empty());
+        check.has_action = heads
+            .next()
+            .is_some_and(|head| has_any(&self.mentioned, head));
     }
 
     /// Whether a word is an argument that a parameter of the candidate can take.
@@ -464,13 +489,13 @@ impl RequestProfile {
         let is_system = lexicon.has(WordList::Systems, &token.key);
         let preposition = token.preposition.as_deref();
         let fits = if lexicon.has(WordList::Environments, &token.key) {
-            slots.environments
+            slots.environments && !own.names_environment
         } else if lexicon.has(WordList::DateWords, &token.word) {
             slots.dates
         } else if token.is_quoted || token.is_value {
             true
         } else if is_system {
-            slots.systems
+            slots.systems && !own.names_system
         } else if self.names_parameter(own, at) {
             true
         } else if token.is_name {

@@ -34,6 +34,7 @@ pub(super) enum WordList {
     EnvironmentSlots,
     Systems,
     SystemSlots,
+    TransferVerbs,
 }
 
 impl WordList {
@@ -57,6 +58,7 @@ impl WordList {
             "environment slots" => Self::EnvironmentSlots,
             "systems" => Self::Systems,
             "system slots" => Self::SystemSlots,
+            "transfer verbs" => Self::TransferVerbs,
             _ => return None,
         })
     }
@@ -81,7 +83,8 @@ impl WordList {
             | Self::Environments
             | Self::EnvironmentSlots
             | Self::Systems
-            | Self::SystemSlots => false,
+            | Self::SystemSlots
+            | Self::TransferVerbs => false,
         }
     }
 }
@@ -252,7 +255,14 @@ impl Lexicon {
 
     /// The stem of a word in lower case, also of irregular forms.
     pub(super) fn stem(&self, word: &str) -> String {
-        stem(self.irregular.get(word).copied().unwrap_or(word))
+        let word = self.irregular.get(word).copied().unwrap_or(word);
+        // The plural of an abbreviation, which the stemmer does not know: `PRs`, `VMs`.
+        match word.strip_suffix('s') {
+            Some(one) if one.len() > 1 && !one.contains(['a', 'e', 'i', 'o', 'u', 'y', 's']) => {
+                one.to_owned()
+            }
+            _ => stem(word),
+        }
     }
 
     /// Whether a word is an irregular past form.

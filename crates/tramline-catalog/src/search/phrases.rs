@@ -96,7 +96,13 @@ impl Reading {
             Mood::Question | Mood::OtherQuestion => Vec::new(),
         };
         let is_thing = actions.iter().any(|action| action.is_thing);
+        let is_transfer = actions.iter().all(|action| {
+            action.is_thing || lexicon.has(WordList::TransferVerbs, &tokens[action.at].key)
+        });
         mark(lexicon, &mut tokens);
+        if is_transfer {
+            mark_sources(&mut tokens);
+        }
         Self {
             has_negator: tokens.iter().any(|token| token.is_negator),
             tokens,
@@ -492,5 +498,25 @@ fn mark(lexicon: &Lexicon, tokens: &mut [Token]) {
         }
         token.direction = direction;
         token.preposition.clone_from(&preposition);
+    }
+}
+
+/// What is converted or moved to something else comes from where it is: `a CSV file to JSON`.
+fn mark_sources(tokens: &mut [Token]) {
+    let mut start = 0;
+    for at in 0..tokens.len() {
+        if tokens[at].is_clause_start || tokens[at].word == "and" {
+            start = at;
+        }
+        let is_target = ["to", "into"].contains(&tokens[at].word.as_str());
+        if is_target
+            && tokens[start..at]
+                .iter()
+                .all(|token| token.preposition.is_none())
+        {
+            for token in &mut tokens[start..at] {
+                token.direction = Some(Direction::From);
+            }
+        }
     }
 }

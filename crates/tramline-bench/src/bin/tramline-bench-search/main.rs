@@ -4,7 +4,7 @@
 //! `cargo xtask bench search` installs a sentence encoder and runs this over real tools and
 //! queries. `--calibrate` prints the weights of confidence fitted on one half of the queries; the
 //! table of confidence is over the other half. `--near-misses` prints only the table of near misses,
-//! without the encoder.
+//! without the encoder; `--near-miss-file FILE` does that for another set.
 
 #![allow(
     clippy::print_stdout,
@@ -34,7 +34,7 @@ pub(crate) const PAST_QUERIES: [usize; 3] = [0, 10, 30];
 
 fn main() -> Result<()> {
     let (mut json, mut calibrate, mut near_misses) = (false, false, false);
-    let (mut data, mut encoder, mut keep) = (None, None, None);
+    let (mut data, mut encoder, mut keep, mut own_set) = (None, None, None, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut path = || arguments.next().map(PathBuf::from);
@@ -42,14 +42,15 @@ fn main() -> Result<()> {
             "--json" => json = true,
             "--calibrate" => calibrate = true,
             "--near-misses" => near_misses = true,
+            "--near-miss-file" => own_set = path(),
             "--data" => data = path(),
             "--encoder" => encoder = path(),
             "--keep" => keep = path(),
             other => bail!("unknown argument `{other}`; use --json, --calibrate or --near-misses"),
         }
     }
-    if near_misses {
-        return near_misses::print();
+    if near_misses || own_set.is_some() {
+        return near_misses::print(own_set.as_deref());
     }
     let data = data.context("--data must name the directory of the queries")?;
     let encoder = encoder.context("--encoder must name the directory of the model")?;

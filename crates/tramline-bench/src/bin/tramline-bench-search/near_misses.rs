@@ -3,7 +3,8 @@
 use crate::report::{BenchReport, FigureTarget};
 use crate::vectors::EmbeddingCache;
 use anyhow::{Result, anyhow};
-use tramline_bench::near_miss_set::{Half, NearMissWorkflow, RequestKind, workflows};
+use std::path::Path;
+use tramline_bench::near_miss_set::{Half, NearMissWorkflow, RequestKind, parse, workflows};
 use tramline_catalog::search::{DocumentKind, SearchDocument, SearchHit, SearchIndex};
 
 /// Confidence from which a caller may act.
@@ -47,26 +48,44 @@ pub(crate) fn texts() -> Result<Vec<String>> {
 
 pub(crate) fn measure(report: &mut BenchReport, vectors: &EmbeddingCache) -> Result<()> {
     for (half, name) in [(Half::Fit, "fitted"), (Half::HeldOut, "held out")] {
-        table(report, &format!("near misses, {name}, lexical"), half, None)?;
-        let name = format!("near misses, {name}, lexical and semantic");
-        table(report, &name, half, Some(vectors))?;
+        for (vectors, how) in [(None, "lexical"), (Some(vectors), "lexical and semantic")] {
+            let all = outcomes(&read(half)?, vectors)?;
+            let name = format!("near misses, {name}, {how}");
+            table(report, &name, &all, half == Half::HeldOut);
+        }
     }
     Ok(())
 }
 
 /// The table for lexical search alone, and the requests of the fitted half that are judged wrongly. Those of the other
 /// half are not shown, so that nothing is tuned on them.
-pub(crate) fn print() -> Result<()> {
+///
+/// A file in the same format is measured instead, and its wrongly judged requests are shown.
+pub(crate) fn print(file: Option<&Path>) -> Result<()> {
     let mut report = BenchReport::new(true);
-    for (half, name) in [(Half::Fit, "fitted"), (Half::HeldOut, "held out")] {
-        table(
-            &mut report,
-            &format!("near misses, {name}, lexical"),
-            half,
-            None,
-        )?;
-    }
-    for outcome in outcomes(Half::Fit, None)? {
+    let shown = match file {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)?;
+            // The set has the lifetime of the program.
+            let own = parse(text.leak()).map_err(|error| anyhow!(error))?;
+            let shown = outcomes(&own, None)?;
+            table(&mut report, "near misses, lexical", &shown, true);
+            shown
+        }
+        None => {
+            let shown = outcomes(&read(Half::Fit)?, None)?;
+            table(&mut report, "near misses, fitted, lexical", &shown, false);
+            let held_out = outcomes(&read(Half::HeldOut)?, None)?;
+            table(
+                &mut report,
+                "near misses, held out, lexical",
+                &held_out,
+                true,
+            );
+            shown
+        }
+    };
+    for outcome in shown {
         let Outcome {
             kind,
             request,
@@ -83,16 +102,10 @@ pub(crate) fn print() -> Result<()> {
     Ok(())
 }
 
-fn table(
-    report: &mut BenchReport,
-    name: &str,
-    half: Half,
-    vectors: Option<&EmbeddingCache>,
-) -> Result<()> {
-    let all = outcomes(half, vectors)?;
-    let target = |target: FigureTarget| match half {
-        Half::HeldOut => target,
-        Half::Fit => FigureTarget::None,
+fn table(report: &mut BenchReport, name: &str, all: &[Outcome], has_targets: bool) {
+    let target = |target: FigureTarget| match has_targets {
+        true => target,
+        false => FigureTarget::None,
     };
     let share = |wanted: &dyn Fn(&Outcome) -> bool| {
         let asked: Vec<&Outcome> = all.iter().filter(|one| wanted(one)).collect();
@@ -128,19 +141,17 @@ fn table(
         "%",
         least,
     );
-    Ok(())
 }
 
-fn outcomes(half: Half, vectors: Option<&EmbeddingCache>) -> Result<Vec<Outcome>> {
-    let all = read(half)?;
+fn outcomes(all: &[NearMissWorkflow], vectors: Option<&EmbeddingCache>) -> Result<Vec<Outcome>> {
     let mut index = SearchIndex::new();
-    for workflow in &all {
+    for workflow in all {
         let card = card(workflow);
         let vector = vectors.and_then(|vectors| vectors.of(&card));
         index.put(card, vector.as_ref())?;
     }
     let mut found = Vec::new();
-    for workflow in &all {
+    for workflow in all {
         for (kind, request) in &workflow.requests {
             let vector = vectors.and_then(|vectors| vectors.get(request));
             found.push(Outcome {
