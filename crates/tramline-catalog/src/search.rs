@@ -277,4 +277,6 @@ impl SearchIndex {
 }
 
 #[cfg(test)]
+mod coverage_tests;
+#[cfg(test)]
 mod tests;

@@ -137,14 +137,16 @@ impl UsageStats {
         }
     }
 
-    /// Records that a caller used these successfully: they are linked to the caller's last search that found them.
-    /// Returns how many were linked.
+    /// Records that a caller used these successfully: they are linked to the caller's last search that found them, or
+    /// else to the last one that has a word of their name. Returns how many were linked.
     pub fn record_success(&self, caller: &str, names: &[Str]) -> usize {
         let wishes = lock(&self.searches);
         let mut tied = 0;
         for name in names {
-            let fits = |wish: &&PendingSearch| wish.caller == caller && wish.found.contains(name);
-            if let Some(wish) = wishes.iter().rev().find(fits) {
+            let own = || wishes.iter().rev().filter(|wish| wish.caller == caller);
+            let bare = name.split_once(':').map_or(name.as_str(), |(_, bare)| bare);
+            let found = own().find(|wish| wish.found.contains(name));
+            if let Some(wish) = found.or_else(|| own().find(|wish| share_word(&wish.words, bare))) {
                 let wishes = VecDeque::from([wish.words.clone()]);
                 self.add_pending(
                     name.clone(),
@@ -319,6 +321,25 @@ mod tests {
         let used = other.get(&name);
         assert_eq!(used.wishes, ["how many files are there"]);
         assert_eq!((used.runs, used.last_run.as_deref()), (2, Some("run_b")));
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_no_search_showed_is_linked_by_its_name() {
+        let uses = UsageStats::new(Arc::new(MemoryStore::new()));
+        let name = Str::from("files:archive_reports");
+        uses.record_search(
+            "ann",
+            "archive what was written last year",
+            ["post:send".into()],
+        );
+        uses.record_search("ann", "send a letter", ["post:send".into()]);
+        assert_eq!(uses.record_success("ann", from_ref(&name)), 1);
+        assert_eq!(
+            uses.get(&name).wishes,
+            ["archive what was written last year"]
+        );
+        let other = Str::from("post:weigh");
+        assert_eq!(uses.record_success("ann", from_ref(&other)), 0);
     }
 
     #[tokio::test]

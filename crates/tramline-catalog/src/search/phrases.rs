@@ -99,7 +99,7 @@ impl Reading {
         let is_transfer = actions.iter().all(|action| {
             action.is_thing || lexicon.has(WordList::TransferVerbs, &tokens[action.at].key)
         });
-        mark(lexicon, &mut tokens);
+        mark(lexicon, &mut tokens, &actions);
         if is_transfer {
             mark_sources(&mut tokens);
         }
@@ -473,13 +473,17 @@ fn is_light(lexicon: &Lexicon, token: &Token) -> bool {
 }
 
 /// Marks light words, negations and directions.
-fn mark(lexicon: &Lexicon, tokens: &mut [Token]) {
+fn mark(lexicon: &Lexicon, tokens: &mut [Token], actions: &[Action]) {
     let (mut negated, mut direction, mut preposition) = (false, None, None);
-    for token in tokens {
+    for (at, token) in tokens.iter_mut().enumerate() {
         if token.is_clause_start || token.word == "but" {
             negated = false;
         }
-        if token.is_clause_start {
+        // `to` before a verb is no direction.
+        let is_action = actions
+            .iter()
+            .any(|action| action.at == at && !action.is_thing);
+        if token.is_clause_start || is_action {
             (direction, preposition) = (None, None);
         }
         token.is_light |= is_light(lexicon, token);

@@ -17,6 +17,7 @@ type Script = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Value, Failure>> + 
 pub struct FakeTools {
     tools: BTreeMap<ToolName, (Arc<Tool>, Script)>,
     delay: Duration,
+    unreachable: BTreeMap<Str, Failure>,
     calls: Mutex<Vec<FakeCall>>,
 }
 
@@ -92,6 +93,14 @@ impl FakeTools {
         self
     }
 
+    /// Adds a server that cannot be reached, with the reason.
+    #[must_use]
+    pub fn unreachable(mut self, server: &str, reason: &str) -> Self {
+        let failure = Failure::new(FailureKind::Unavailable, reason);
+        self.unreachable.insert(server.into(), failure);
+        self
+    }
+
     /// Makes every call take this much longer.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
@@ -140,8 +149,11 @@ impl Tools for FakeTools {
     async fn list(&self) -> Vec<ServerTools> {
         let sources = self.sources().into_iter();
         let listing = |source: ServerSource| ServerTools {
+            tools: match self.unreachable.get(&source.server) {
+                Some(failure) => Err(failure.clone()),
+                None => Ok(source.tools.map(Arc::unwrap_or_clone).unwrap_or_default()),
+            },
             server: source.server,
-            tools: Ok(source.tools.map(Arc::unwrap_or_clone).unwrap_or_default()),
         };
         sources.map(listing).collect()
     }
@@ -157,7 +169,12 @@ impl Tools for FakeTools {
             fingerprint: None,
             tools: Some(Arc::new(tools)),
         };
-        servers.into_iter().map(source).collect()
+        let silent = self.unreachable.keys().map(|server| ServerSource {
+            server: server.clone(),
+            fingerprint: None,
+            tools: None,
+        });
+        servers.into_iter().map(source).chain(silent).collect()
     }
 
     fn exchange(&self, _: &ToolName, _: &str) -> Option<Exchange> {

@@ -52,8 +52,9 @@ pub(crate) const TOOLS: &[ToolDef] = &[
     ToolDef {
         name: "workflow_discover",
         title: "Find a workflow",
-        description: "Finds saved workflows for a task. Call it first. Returns matches with confidence \
-                      (0.95 and up: run it unchanged), reasons, inputs and outputs.",
+        description: "Finds saved workflows for a task. Call it first. Returns matches with confidence, \
+                      reasons, inputs and outputs. 0.95 and up: it covers every word of the query and is \
+                      usually right; check its description before you run it. Below: read the reasons.",
         input_schema: r#"{
             "type": "object",
             "properties": { "query": { "type": "string", "description": "The task" } },
@@ -68,10 +69,13 @@ pub(crate) const TOOLS: &[ToolDef] = &[
         name: "registry_discover",
         title: "Find nodes",
         description: "Finds nodes (tools, built-ins, workflows) to build a workflow from. Returns each \
-                      node_type with its full interface.",
+                      node_type with its full interface, and servers that could not be asked.",
         input_schema: r#"{
             "type": "object",
-            "properties": { "task": { "type": "string", "description": "What to build" } },
+            "properties": {
+                "task": { "type": "string", "description": "What to build" },
+                "limit": { "type": "integer", "minimum": 1, "maximum": 50, "default": 8 }
+            },
             "required": ["task"],
             "additionalProperties": false
         }"#,

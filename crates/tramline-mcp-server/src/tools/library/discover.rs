@@ -9,8 +9,10 @@ use tramline_expr::{Map, Str, Value};
 
 /// Maximum number of workflows returned.
 const WORKFLOWS_SHOWN: usize = 5;
-/// Maximum number of nodes returned: their full interfaces fill an agent's context.
+/// Number of nodes returned if the caller sets no limit: their full interfaces fill an agent's context.
 const NODES_SHOWN: usize = 8;
+/// Largest number of nodes that a caller can ask for; the schema of the tool says the same.
+const NODES_SHOWN_MAX: usize = 50;
 
 pub(super) async fn workflow_discover(means: CallContext, arguments: Value) -> CallToolResult {
     reply_or_error(discover_workflows(&means, &arguments).await)
@@ -51,7 +53,10 @@ async fn discover_nodes(
 ) -> Result<CallToolResult, LibraryReplyError> {
     let task = required_query(text_argument(arguments, "task"))?;
     let registry = means.catalog.registry();
-    let found = registry.search(task, NODES_SHOWN).await;
+    let limit = arguments.get("limit").and_then(Value::as_i64);
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    let limit = limit.unwrap_or(NODES_SHOWN).clamp(1, NODES_SHOWN_MAX);
+    let found = registry.search(task, limit).await;
     let (list, hits) = found.map_err(|error| store_error(&error))?;
     remember_search(means, task, &hits);
     let nodes = hits.iter().map(|hit| {
@@ -59,6 +64,7 @@ async fn discover_nodes(
         told.insert("node_type", hit.tool.name.to_string().into());
         add_confidence(&mut told, hit);
         add_interface(&mut told, &hit.tool);
+        add_usage(&mut told, means, &hit.tool.name);
         told.into()
     });
     let mut data = Map::new();

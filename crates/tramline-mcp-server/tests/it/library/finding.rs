@@ -58,6 +58,60 @@ async fn everything_callable_is_listed_described_and_searched() {
 }
 
 #[tokio::test]
+async fn discovery_is_limited_and_learns_from_what_was_executed() {
+    let server = server();
+    let client = connect(&server, ERAS[1]).await;
+    let task = json!({"task": "look at the work of today", "limit": 1});
+    let found = client.call("registry_discover", task.clone()).await;
+    let nodes = structured(&found)["data"]["nodes"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert_eq!(nodes, 1, "{found:?}");
+    for limit in [json!(0), json!(51), json!("many")] {
+        let wrong = json!({"task": "look at the work", "limit": limit});
+        let refused = client.call("registry_discover", wrong).await;
+        assert_eq!(structured(&refused)["success"], false, "{refused:?}");
+    }
+    // Neither search showed the tool, but the first one names it.
+    let ran = json!({"node_type": "t:work", "parameters": {}});
+    let ran = client.call("registry_run", ran).await;
+    assert_eq!(structured(&ran)["success"], true, "{ran:?}");
+    let again = client.call(
+        "registry_discover",
+        json!({"task": "look at the work of today"}),
+    );
+    let again = structured(&again.await).clone();
+    let nodes = again["data"]["nodes"].as_array().unwrap();
+    let work = nodes
+        .iter()
+        .find(|node| node["node_type"] == "t:work")
+        .unwrap();
+    let reasons = work["reasons"].to_string();
+    assert!(reasons.contains("similar past request"), "{again}");
+}
+
+#[tokio::test]
+async fn discovery_names_servers_that_could_not_be_asked() {
+    let tools = tools().unreachable("attic", "connection refused");
+    let services = services(MemoryStore::default(), tools);
+    let server = over(services, &[Toolset::Library], vec![]);
+    let found = ask(
+        &server,
+        "registry_discover",
+        json!({"task": "look at something"}),
+    )
+    .await;
+    assert_eq!(found["data"]["nodes"][0]["node_type"], "t:look", "{found}");
+    assert_eq!(
+        found["data"]["unreachable"][0]["server"], "attic",
+        "{found}"
+    );
+    let message = found["data"]["unreachable"][0]["message"].as_str().unwrap();
+    assert!(message.contains("connection refused"), "{found}");
+}
+
+#[tokio::test]
 async fn a_node_that_is_tried_gives_its_output_and_every_path_in_it() {
     let parameters = json!({"n": 3, "list": [{"a": "x"}, {"a": null}]});
     let asked = json!({"node_type": "t:look", "parameters": parameters});
