@@ -260,27 +260,21 @@ impl CandidateProfile {
         has_any(&self.words, concepts)
     }
 
-    /// Whether a word is covered by the texts, whole or in all its parts.
-    fn covers(&self, token: &Token) -> bool {
-        let one = |key: &str| {
-            let mut concepts = Vec::new();
-            stem_concepts(key, polarity(token), &mut concepts);
-            // A thing can be named after an action of the candidate: `the backup`.
-            group_concepts(Lexicon::get().verb(key), polarity(token), &mut concepts);
-            self.has(&concepts)
-        };
-        one(&token.key) || (!token.parts.is_empty() && token.parts.iter().all(|part| one(part)))
+    /// Whether a word of a request is covered by the texts, whole or in all its parts.
+    fn covers(&self, word: &WordConcepts) -> bool {
+        let has_parts = || word.parts.iter().all(|part| self.has(part));
+        self.has(&word.whole) || (!word.parts.is_empty() && has_parts())
     }
 
     /// Whether the direction of a word is not the one it has here.
-    fn reverses(&self, token: &Token) -> bool {
+    fn reverses(&self, token: &Token, word: &WordConcepts) -> bool {
         let (same, other) = match token.direction {
             Some(Direction::From) => (&self.from, &self.to),
             Some(Direction::To) => (&self.to, &self.from),
             None => return false,
         };
-        let concepts = [concept(polarity(token), &token.key)];
-        has_any(other, &concepts) && !has_any(same, &concepts)
+        let concepts = &word.whole[..1];
+        has_any(other, concepts) && !has_any(same, concepts)
     }
 }
 
@@ -299,9 +293,34 @@ impl ParameterSlots {
     }
 }
 
+/// The concepts of a word of a request, of which a candidate has one if it covers the word. The first is the word
+/// itself.
+struct WordConcepts {
+    whole: Vec<Concept>,
+    parts: Vec<Vec<Concept>>,
+}
+
+impl WordConcepts {
+    fn new(token: &Token) -> Self {
+        let one = |key: &str| {
+            let mut concepts = Vec::new();
+            stem_concepts(key, polarity(token), &mut concepts);
+            // A thing can be named after an action of the candidate: `the backup`.
+            group_concepts(Lexicon::get().verb(key), polarity(token), &mut concepts);
+            concepts
+        };
+        Self {
+            whole: one(&token.key),
+            parts: token.parts.iter().map(|part| one(part)).collect(),
+        }
+    }
+}
+
 /// A request, prepared for comparison.
 pub(super) struct RequestProfile {
     reading: Reading,
+    /// By word.
+    words: Vec<WordConcepts>,
     /// Everything the request mentions.
     mentioned: Box<[Concept]>,
 }
@@ -321,17 +340,30 @@ impl RequestProfile {
             );
         }
         let mentioned = sorted(mentioned);
-        Self { reading, mentioned }
+        Self {
+            words: reading.tokens.iter().map(WordConcepts::new).collect(),
+            reading,
+            mentioned,
+        }
     }
 
-    /// Compares the request with a candidate and, if there is one, with the most similar request that the candidate
-    /// satisfied before.
+    /// Compares the request with a candidate and, if that is not enough, also with the most similar request that the
+    /// candidate satisfied before.
     pub(super) fn check(
         &self,
         own: &CandidateProfile,
         past_request: Option<&str>,
     ) -> CoverageCheck {
-        let past = past_request.map(CandidateProfile::of_request);
+        let check = self.check_with(own, None);
+        match past_request {
+            Some(past) if !check.is_complete() => {
+                self.check_with(own, Some(&CandidateProfile::of_request(past)))
+            }
+            _ => check,
+        }
+    }
+
+    fn check_with(&self, own: &CandidateProfile, past: Option<&CandidateProfile>) -> CoverageCheck {
         let mut check = CoverageCheck::default();
         let mut free = own.slots.count;
         let is_action = |at: usize| self.reading.actions.iter().any(|action| action.at == at);
@@ -339,20 +371,21 @@ impl RequestProfile {
             if is_action(at) && !self.reading.is_thing {
                 continue;
             }
-            let is_covered =
-                own.covers(token) || past.as_ref().is_some_and(|past| past.covers(token));
-            let is_known = is_covered && !own.reverses(token);
+            let word = &self.words[at];
+            let is_covered = own.covers(word) || past.is_some_and(|past| past.covers(word));
+            let is_known = is_covered && !own.reverses(token, word);
             if !is_known && !self.is_argument(own, at, token, &mut free) {
                 check.uncovered.push(token.word.clone());
-                check.is_contrary |= own.reverses(token) || (token.is_negated && !own.has_negator);
+                check.is_contrary |=
+                    own.reverses(token, word) || (token.is_negated && !own.has_negator);
             }
         }
         if !self.reading.is_thing {
             for action in &self.reading.actions {
-                self.check_action(own, past.as_ref(), action, &mut check);
+                self.check_action(own, past, action, &mut check);
             }
         }
-        let has_negator = own.has_negator || past.as_ref().is_some_and(|past| past.has_negator);
+        let has_negator = own.has_negator || past.is_some_and(|past| past.has_negator);
         if self.reading.has_negator && !has_negator {
             let negator = self.reading.tokens.iter().find(|token| token.is_negator);
             check
@@ -360,7 +393,7 @@ impl RequestProfile {
                 .extend(negator.map(|token| token.word.clone()));
             check.is_contrary = true;
         }
-        self.check_question(own, past.as_ref(), &mut check);
+        self.check_question(own, past, &mut check);
         check.uncovered.dedup();
         let shares = own.texts.iter().map(|text| self.share(text));
         check.mentioned = shares.fold(0.0, f32::max);
@@ -481,7 +514,7 @@ impl RequestProfile {
         token: &Token,
         free: &mut usize,
     ) -> bool {
-        if *free == 0 || token.is_negated || own.reverses(token) {
+        if *free == 0 || token.is_negated || own.reverses(token, &self.words[at]) {
             return false;
         }
         let lexicon = Lexicon::get();

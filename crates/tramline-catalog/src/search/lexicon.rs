@@ -1,4 +1,4 @@
-//! The word lists of `lexicon.txt`: which words mean the same, which the opposite, and which say nothing.
+//! The word lists in `lexicon/`: which words mean the same, which the opposite, and which say nothing.
 //!
 //! The lists are general. They name common verbs of operations, business, files, messages, calendars and payments, not
 //! the words of particular workflows.
@@ -8,7 +8,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// The word lists, one group of words per line.
-const TABLE: &str = include_str!("lexicon.txt");
+const TABLE: &str = concat!(
+    include_str!("lexicon/verbs.txt"),
+    "\n",
+    include_str!("lexicon/words.txt")
+);
 
 /// The number of a group of words.
 pub(super) type Group = u16;
