@@ -87,17 +87,12 @@ impl Engine {
     pub(super) fn hand_over(&self, id: &RunId) {
         let (engine, id) = (self.clone(), id.clone());
         self.0.tasks.spawn(async move {
-            let mut changes = engine.0.store.changes();
+            let mut rows = engine.watch_row(&id).every(HAND_OVER_POLL);
             let waiting = async {
-                loop {
-                    changes.mark_unchanged();
-                    match engine.0.store.row(&id).await {
-                        Ok(Some(row))
-                            if !row.driven && row.index_row.status == RunStatus::Running => {}
-                        Ok(_) | Err(_) => return,
-                    }
-                    let _ = tokio::time::timeout(HAND_OVER_POLL, changes.changed()).await;
-                }
+                while let Ok(Some(row)) = rows.next().await
+                    && !row.driven
+                    && row.index_row.status == RunStatus::Running
+                {}
             };
             let is_resumed = tokio::time::timeout(HAND_OVER_MAX, waiting).await.is_ok();
             if let (false, Some(environment)) = (is_resumed, engine.0.environment.get()) {
