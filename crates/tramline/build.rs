@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
+    // A link to docs/errors, which becomes a folder in the published package.
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("errors");
     println!("cargo::rerun-if-changed={}", pages.display());
-    let mut found: Vec<_> = std::fs::read_dir(&pages)
-        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
-        .unwrap_or_default();
+    let entries = std::fs::read_dir(&pages)
+        .map_err(|error| format!("no error pages in {}: {error}", pages.display()))?;
+    let mut found: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     found.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
     found.sort();
     let mut table = String::from("const PAGES: &[(&str, &str)] = &[\n");
