@@ -16,6 +16,7 @@ mod counts;
 mod fuzz;
 mod limits;
 mod paths;
+mod release;
 mod schemas;
 mod setup;
 mod shell;
@@ -93,6 +94,12 @@ const COMMANDS: &[XtaskCommand] = &[
         name: "supply-chain",
         help: "write the tables of docs/supply-chain.md",
         run: supply::write_page,
+    },
+    XtaskCommand {
+        name: "release",
+        help: "build every package into dist/, install each into an empty place and run it; nothing is published;\n            \
+               --binary PATH, --only NAME,…, --registry-schema FILE, --json",
+        run: release::run,
     },
     XtaskCommand {
         name: "soak",
