@@ -40,9 +40,11 @@ mod api;
 #[doc(hidden)]
 pub mod app;
 #[doc(hidden)]
+#[cfg(feature = "cli")]
 pub mod cli;
 #[doc(hidden)]
 pub mod config;
+#[cfg(feature = "cli")]
 mod document_files;
 #[doc(hidden)]
 pub mod linked_documents;

@@ -17,11 +17,13 @@ pub(crate) fn document(path: &Path) -> ProtectedPath {
 }
 
 /// A token file.
+#[cfg(feature = "cli")]
 pub(crate) fn token_file(path: &Path) -> ProtectedPath {
     ProtectedPath::new(path, "the token file", Protection::Secret)
 }
 
 /// A pinned procedure.
+#[cfg(feature = "cli")]
 pub(crate) fn procedure(path: &Path) -> ProtectedPath {
     ProtectedPath::new(path, "a pinned procedure", Protection::Unchanged)
 }
