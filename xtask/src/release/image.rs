@@ -5,17 +5,20 @@ use super::{ReleaseContext, files, process, tools};
 use crate::paths;
 use anyhow::{Context, Result, bail};
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The packages that files are taken from.
-const PACKAGES: [&str; 4] = ["libc6", "libgcc-s1", "ca-certificates", "busybox-static"];
-/// The libraries that the binary needs.
-const LIBRARIES: [&str; 4] = [
+const PACKAGES: [&str; 4] = ["libc6", "libgcc-s1", "ca-certificates", "busybox"];
+/// The libraries that the programs need.
+const LIBRARIES: [&str; 5] = [
     "ld-linux-x86-64.so.2",
     "libc.so.6",
     "libm.so.6",
     "libgcc_s.so.1",
+    // Of busybox.
+    "libresolv.so.2",
 ];
 const LIBRARY_DIR: &str = "lib/x86_64-linux-gnu";
 /// The user of the image; it has no name on the host.
@@ -165,17 +168,22 @@ pub(super) fn try_out(context: &ReleaseContext) -> Result<String> {
     let script = "set -e; root=$1; shift; mount --bind \"$root\" \"$root\"; \
                   mount --bind \"$root/data\" \"$root/data\"; mount --rbind /proc \"$root/proc\"; \
                   mount --rbind /dev \"$root/dev\"; mount -o remount,ro,bind \"$root\"; \
-                  exec chroot --userspec=65532:65532 \"$root\" /usr/bin/tramline \"$@\"";
+                  exec chroot --userspec=65532:65532 \"$root\" \"$@\"";
     let words = ["unshare", "--mount", "sh", "-c", script, "sh", root.trim()];
     let home = trial::home(&context.work, "image-home")?;
     let variables = [("HOME", "/data"), ("TRAMLINE_DATA_DIR", "/data/runs")];
-    let installed = Installed {
-        words: words.map(str::to_owned).to_vec(),
-        home,
+    let inside = |program: &[&str]| Installed {
+        words: words
+            .iter()
+            .chain(program)
+            .map(|word| (*word).to_owned())
+            .collect(),
+        home: home.clone(),
         env: variables
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec(),
     };
+    let installed = inside(&["/usr/bin/tramline"]);
     let printed = process::output(&mut installed.command(&["--version"]))?;
     if printed.trim() != format!("tramline {}", context.version) {
         bail!("--version printed {:?}", printed.trim());
@@ -194,5 +202,35 @@ pub(super) fn try_out(context: &ReleaseContext) -> Result<String> {
     if tools != ["hello"] {
         bail!("tools/list returned {tools:?}");
     }
-    Ok("hadolint; as user 65532 with a read-only root: version, init, run, tools/list".to_owned())
+    try_health_check(config, &installed, &inside(&[]))?;
+    Ok("hadolint; as user 65532 with a read-only root: version, init, run, tools/list, health check".to_owned())
+}
+
+/// Runs the image's health check before a server is there, and while it is.
+fn try_health_check(
+    config: &serde_json::Value,
+    server: &Installed,
+    shell: &Installed,
+) -> Result<()> {
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let words = config["Healthcheck"]["Test"].as_array();
+    let words = words.context("no health check")?.iter().skip(1);
+    let words = words.map(|word| word.as_str().unwrap_or_default());
+    // The image's port may be in use on this machine.
+    let words: Vec<_> = words
+        .map(|word| word.replace(":8080", &format!(":{port}")))
+        .collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    if shell.code(&words)? != Some(1) {
+        bail!("the health check does not fail without a server");
+    }
+    let address = format!("127.0.0.1:{port}");
+    let _server = server.serve_http(
+        &["serve", "--http", &address, "--toolsets", "library"],
+        &address,
+    )?;
+    match shell.code(&words)? {
+        Some(0) => Ok(()),
+        code => bail!("the health check ended with {code:?} while the server was running"),
+    }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -101,12 +102,41 @@ impl Installed {
         Ok(process::finish(&mut self.command(arguments))?.status.code())
     }
 
+    /// Starts a server over HTTP and waits until it accepts connections.
+    pub(super) fn serve_http(&self, arguments: &[&str], address: &str) -> Result<HttpServer> {
+        let mut command = self.direct(arguments);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut server = HttpServer(command.spawn()?);
+        let deadline = Instant::now() + REPLY_MAX;
+        while TcpStream::connect(address).is_err() {
+            if Instant::now() > deadline || server.0.try_wait()?.is_some() {
+                bail!("the server at {address} did not start");
+            }
+            thread::sleep(EXIT_POLL);
+        }
+        Ok(server)
+    }
+
     /// The tools that a server with these arguments lists.
     pub(super) fn served_tools(&self, arguments: &[&str]) -> Result<Vec<String>> {
         let mut server = StdioServer::start(self.direct(arguments))?;
         let tools = server.tools()?;
         server.close()?;
         Ok(tools)
+    }
+}
+
+/// A server over HTTP, which is ended when this is dropped.
+pub(super) struct HttpServer(Child);
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        // Fails if it has exited.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
