@@ -3,6 +3,7 @@
 //! [`SearchIndex`] is pure: no clock, no I/O, and the same documents give the same results. [`Finder`] combines it with an
 //! embedder. `docs/search.md` explains ranking and confidence.
 
+mod concepts;
 mod confidence;
 mod coverage;
 mod document;

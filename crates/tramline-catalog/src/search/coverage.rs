@@ -3,10 +3,13 @@
 //! Search finds what is similar, and the opposite of a workflow is very similar to it. A candidate that leaves a word of
 //! the request uncovered is never a confident hit, however similar it is.
 
+use super::concepts::{
+    Concept, WordConcepts, concept, covering_concepts, group_concepts, has_any, own_concepts,
+    polarity, sorted, stem_concepts,
+};
 use super::document::SearchDocument;
 use super::lexicon::{Group, Lexicon, WordList};
 use super::phrases::{Action, Direction, Mood, Reading, Token};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Most uncovered words that are named as a reason.
 const NAMED_WORDS_MAX: usize = 3;
@@ -58,55 +61,6 @@ impl CoverageCheck {
             true => format!("the opposite: {}", words.join(", ")),
             false => format!("not covered: {}", words.join(", ")),
         })
-    }
-}
-
-/// A word, a group or a part of them, as a number.
-type Concept = u32;
-
-fn concept(kind: u8, text: &str) -> Concept {
-    let mut hasher = DefaultHasher::new();
-    (kind, text).hash(&mut hasher);
-    hasher.finish() as Concept
-}
-
-fn group_concept(group: Group) -> Concept {
-    let mut hasher = DefaultHasher::new();
-    (u8::MAX, group).hash(&mut hasher);
-    hasher.finish() as Concept
-}
-
-/// Words with and without a negation are different.
-fn polarity(token: &Token) -> u8 {
-    u8::from(token.is_negated)
-}
-
-/// The concepts of a stem: itself and the groups it is in. Groups have no polarity of their own, so they are mixed
-/// with it.
-fn stem_concepts(stem: &str, polarity: u8, all: &mut Vec<Concept>) {
-    all.push(concept(polarity, stem));
-    group_concepts(Lexicon::get().word(stem), polarity, all);
-}
-
-fn group_concepts(groups: &[Group], polarity: u8, all: &mut Vec<Concept>) {
-    all.extend(
-        groups
-            .iter()
-            .map(|group| group_concept(*group) ^ Concept::from(polarity)),
-    );
-}
-
-/// The concepts that a word of a candidate covers: also its parts, and what it is a kind of.
-fn covering_concepts(token: &Token, all: &mut Vec<Concept>) {
-    let lexicon = Lexicon::get();
-    let polarity = polarity(token);
-    let mut keys: Vec<&str> = vec![&token.key];
-    keys.extend(token.parts.iter().map(String::as_str));
-    for key in keys {
-        stem_concepts(key, polarity, all);
-        for kind in lexicon.kinds(key) {
-            stem_concepts(kind, polarity, all);
-        }
     }
 }
 
@@ -290,29 +244,6 @@ impl ParameterSlots {
         self.dates |= has(WordList::Dates);
         self.environments |= has(WordList::EnvironmentSlots);
         self.systems |= has(WordList::SystemSlots);
-    }
-}
-
-/// The concepts of a word of a request, of which a candidate has one if it covers the word. The first is the word
-/// itself.
-struct WordConcepts {
-    whole: Vec<Concept>,
-    parts: Vec<Vec<Concept>>,
-}
-
-impl WordConcepts {
-    fn new(token: &Token) -> Self {
-        let one = |key: &str| {
-            let mut concepts = Vec::new();
-            stem_concepts(key, polarity(token), &mut concepts);
-            // A thing can be named after an action of the candidate: `the backup`.
-            group_concepts(Lexicon::get().verb(key), polarity(token), &mut concepts);
-            concepts
-        };
-        Self {
-            whole: one(&token.key),
-            parts: token.parts.iter().map(|part| one(part)).collect(),
-        }
     }
 }
 
@@ -591,27 +522,6 @@ fn has_opposite_prefix(key: &str, other: &CandidateAction) -> bool {
     bare.map(|bare| bare.trim().to_owned())
         .chain(longer)
         .any(|opposite| concept(0, &opposite) == other.verb)
-}
-
-/// The concepts of a word of a candidate that the request must mention.
-fn own_concepts(token: &Token) -> Box<[Concept]> {
-    let mut all = Vec::new();
-    stem_concepts(&token.key, polarity(token), &mut all);
-    // The last part of a compound is its main word: a conference room is a room.
-    if let Some(last) = token.parts.last() {
-        stem_concepts(last, polarity(token), &mut all);
-    }
-    all.into()
-}
-
-fn sorted(mut all: Vec<Concept>) -> Box<[Concept]> {
-    all.sort_unstable();
-    all.dedup();
-    all.into()
-}
-
-fn has_any(sorted: &[Concept], concepts: &[Concept]) -> bool {
-    concepts.iter().any(|one| sorted.binary_search(one).is_ok())
 }
 
 /// A name as words: `read_file` and `read-file` are `read file`, and the id `files:read` is `read with files`.
