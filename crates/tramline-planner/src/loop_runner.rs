@@ -223,7 +223,7 @@ impl LoopRunner {
         }
     }
 
-    /// Takes the steps of a loop until it is done for now.
+    /// Takes the steps of a loop until it is done or waits for the agent.
     async fn finish_from(
         &self,
         mut step: LoopStep,

@@ -85,7 +85,7 @@ pub enum Update<'e> {
     /// The run paused.
     Paused(&'e Pause),
     /// A pause was answered.
-    Answered(Answered<'e>),
+    Answered(PauseResponse<'e>),
     /// The run was changed from outside.
     Changed(Change<'e>),
     /// The run ended.
@@ -143,7 +143,7 @@ impl StepEnd<'_> {
 
 /// The answer to a pause.
 #[derive(Debug)]
-pub struct Answered<'e> {
+pub struct PauseResponse<'e> {
     /// The position of the pause in the journal.
     pub seq: Seq,
     /// The pause; `None` if it is unknown.
@@ -331,7 +331,7 @@ impl StepTracker {
                     | Answer::Retry
                     | Answer::Extend { .. } => None,
                 };
-                Update::Answered(Answered {
+                Update::Answered(PauseResponse {
                     seq,
                     pause,
                     answer,

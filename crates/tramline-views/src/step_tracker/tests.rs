@@ -1,3 +1,5 @@
+//! Tests of the fold: what each event changes.
+
 use super::*;
 use tramline_workflow::failure::FailureKind;
 

@@ -2,7 +2,7 @@
 
 use super::{ForkPoint, Trace, TraceNote, TracePause, TraceStep, VERSION, outcome_value};
 use crate::pause_view::{self, Extent};
-use crate::step_tracker::{Activity, Answered, StepEnd, StepTracker, TrackedStep, Update};
+use crate::step_tracker::{Activity, PauseResponse, StepEnd, StepTracker, TrackedStep, Update};
 use std::collections::BTreeMap;
 use tramline_expr::{Str, Value};
 use tramline_workflow::authority::{BudgetSource, approval_source};
@@ -240,7 +240,7 @@ impl TraceBuilder<'_> {
         Some(failure.message.as_str().into())
     }
 
-    fn add_answer(&mut self, at_ms: i64, answered: Answered<'_>) {
+    fn add_answer(&mut self, at_ms: i64, answered: PauseResponse<'_>) {
         let checkpoint = Checkpoint {
             run: self.run.clone(),
             seq: answered.seq,

@@ -15,7 +15,7 @@ use tramline_expr::{Shape, Str, Value, local_reference};
 const DEPTH_MAX: usize = 8;
 
 /// An argument: its value as far as it is written, and what is known about it.
-struct Given<'a> {
+struct GivenArgument<'a> {
     literal: Option<&'a Value>,
     shape: Shape,
 }
@@ -68,7 +68,7 @@ impl StaticChecker<'_> {
             let Some(part) = properties.and_then(|map| map.get(name)) else {
                 continue;
             };
-            let given = Given {
+            let given = GivenArgument {
                 literal: literal_part(arguments, name),
                 shape: shape_part(shape, name),
             };
@@ -122,7 +122,7 @@ impl StaticChecker<'_> {
         &mut self,
         schema: &Value,
         root: &Value,
-        given: &Given<'_>,
+        given: &GivenArgument<'_>,
         pointer: &str,
         depth: usize,
     ) {
@@ -170,7 +170,7 @@ impl StaticChecker<'_> {
                 let parts = schema.get("properties").and_then(Value::as_object);
                 for (key, value) in map.iter() {
                     if let Some(part) = parts.and_then(|parts| parts.get(key)) {
-                        let inside = Given {
+                        let inside = GivenArgument {
                             literal: Some(value),
                             shape: Shape::Any,
                         };
@@ -186,7 +186,7 @@ impl StaticChecker<'_> {
                     return;
                 };
                 for (at, value) in items.iter().enumerate().take(ITEMS_MAX) {
-                    let inside = Given {
+                    let inside = GivenArgument {
                         literal: Some(value),
                         shape: Shape::Any,
                     };
@@ -256,7 +256,7 @@ fn types_of(schema: &Value) -> Vec<&str> {
 }
 
 /// Whether a value can have one of these types.
-fn fits(types: &[&str], given: &Given<'_>) -> bool {
+fn fits(types: &[&str], given: &GivenArgument<'_>) -> bool {
     let any = |kinds: &[&str]| types.iter().any(|kind| kinds.contains(kind));
     match given.literal {
         Some(Value::Null) => true,
@@ -313,7 +313,7 @@ fn converted(types: &[&str], literal: Option<&Value>) -> Option<String> {
     let listed = Value::array([literal.clone()]);
     let candidates = plain.into_iter().chain([listed]);
     let mut candidates = candidates.filter(|value| {
-        let given = Given {
+        let given = GivenArgument {
             literal: Some(value),
             shape: Shape::Any,
         };
