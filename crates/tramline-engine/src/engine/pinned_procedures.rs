@@ -7,6 +7,7 @@
 //! process. Runs that the operator starts have no mark.
 
 use super::Engine;
+use super::sop_session::CallInFlight;
 use crate::fault::Fault;
 use crate::policy::{ToolPattern, fits};
 use session_owners::SessionOwner;
@@ -71,8 +72,8 @@ pub async fn in_sop_session<T>(id: RunId, request: impl Future<Output = T>) -> T
 pub(crate) enum CallPermit {
     /// Nothing is recorded besides the run's own journal.
     Ungated,
-    /// It is this call of this session.
-    Recorded(RunId, u32),
+    /// It is this call of this session, in flight until the permit is dropped.
+    Recorded(RunId, u32, CallInFlight),
 }
 
 /// The arguments of a call at the gate.
@@ -352,19 +353,27 @@ impl Engine {
                 };
             }
         }
+        let is_same_elsewhere = |it: &ToolCalled| {
+            let is_ours = it.step.as_ref().is_some_and(|step| step.run == by.run);
+            it.run.is_none() && !is_ours && tramline_sop::may_be_same_call(it, tool, call.sent)
+        };
+        let in_flight = &self.0.sop_sessions.in_flight;
         let same_elsewhere = |walk: &SopSession| {
-            walk.open_calls.values().any(|it| {
-                let is_ours = it.step.as_ref().is_some_and(|step| step.run == by.run);
-                it.run.is_none() && !is_ours && tramline_sop::may_be_same_call(it, tool, call.sent)
-            })
+            let is_open = walk.open_calls.values().any(is_same_elsewhere);
+            is_open.then(|| in_flight.contains(walk, is_same_elsewhere))
         };
         // A call in doubt that was made through another tool is not repeated through this one.
-        if self
+        if let Some(is_running) = self
             .read_sop_session(id, same_elsewhere)
             .await
             .map_err(says)?
             && !self.is_repeatable(tool).await
         {
+            if is_running {
+                return Err(format!(
+                    "{tool} was called with these arguments before in this session, and that call is still running"
+                ));
+            }
             return Err(format!(
                 "{tool} was called with these arguments before in this session, and the result is unknown: check, \
                  and if it did not happen repeat it with sop_call and `again: true`"
@@ -399,7 +408,12 @@ impl Engine {
             },
             None => tramline_sop::check_call(walk, pass.clone()),
         };
-        let tell = |walk: &SopSession, turn: &SopDecision| (turn.refusal.clone(), same(walk));
+        let in_flight = &self.0.sop_sessions.in_flight;
+        let tell = |walk: &SopSession, turn: &SopDecision| {
+            let recorded = same(walk).filter(|_| turn.refusal.is_none());
+            let marked = recorded.and_then(|it| Some((it, in_flight.begin(walk, it)?)));
+            (turn.refusal.clone(), marked)
+        };
         let (refusal, recorded) = self
             .update_sop_session(id, decide, tell)
             .await
@@ -410,7 +424,9 @@ impl Engine {
                 refusal_message(&refusal)
             )),
             (Some(refusal), _) => Err(refusal_message(&refusal)),
-            (None, Some(recorded)) => Ok(CallPermit::Recorded(id.clone(), recorded)),
+            (None, Some((recorded, in_flight))) => {
+                Ok(CallPermit::Recorded(id.clone(), recorded, in_flight))
+            }
             (None, None) => Err(format!(
                 "cannot record the call of {tool} in {id}; try again"
             )),
@@ -445,7 +461,8 @@ impl Engine {
         permit: CallPermit,
         answer: &Result<Value, Failure>,
     ) {
-        let CallPermit::Recorded(id, call) = permit else {
+        // Dropped when the result is recorded.
+        let CallPermit::Recorded(id, call, _in_flight) = permit else {
             return;
         };
         let answer = match answer {

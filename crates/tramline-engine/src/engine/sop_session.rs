@@ -17,12 +17,14 @@ use tramline_workflow::journal::{self, CarriedCall, Entry, Event, SopEvent, SopS
 use tramline_workflow::sop::Sop;
 
 mod approval_run;
+mod calls_in_flight;
 mod carried_calls;
 mod gated_call;
 mod session_cache;
 mod session_expiry;
 
 pub use approval_run::{ApprovedCallResult, ArgumentEdit};
+pub(super) use calls_in_flight::CallInFlight;
 pub use gated_call::{GatedCall, GatedCallOutcome};
 pub(super) use session_cache::SessionCache;
 

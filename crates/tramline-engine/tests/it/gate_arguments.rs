@@ -2,13 +2,14 @@
 
 use crate::support::graphs;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tramline_engine::ports::{Store, ToolHints};
 use tramline_engine::settings::Setter;
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{
-    DriveOutcome, Engine, EngineOptions, GatedCall, GatedCallOutcome, PinnedProcedures, Respondent,
-    RunStart, Settings, SopStart, ToolPattern, ToolPolicy,
+    DriveOutcome, Engine, EngineOptions, Fault, GatedCall, GatedCallOutcome, PinnedProcedures,
+    Respondent, RunStart, Settings, SopStart, ToolPattern, ToolPolicy,
 };
 use tramline_expr::Value;
 use tramline_formats::sop_markdown;
@@ -28,6 +29,8 @@ struct GateFixture {
     tools: Arc<FakeTools>,
     settings: Settings,
     engine: Engine,
+    /// Releases calls of `held`.
+    gate: Arc<Semaphore>,
 }
 
 fn desk(ask: &[&str]) -> GateFixture {
@@ -50,12 +53,21 @@ fn desk_over(store: Arc<MemoryStore>, ask: &[&str]) -> GateFixture {
         ]))
     };
     let echo = |given: Value| async { Ok(given) };
+    let gate = Arc::new(Semaphore::new(0));
+    let held = Arc::clone(&gate);
     let tools = FakeTools::new()
         .tool("t", "order", look, order)
         .tool("t", "pay", ToolHints::default(), echo)
         .tool("t", "cancel", ToolHints::default(), echo)
         .tool("t", "lost", ToolHints::default(), |_| async {
             Err(Failure::new(FailureKind::Unavailable, "gone").after_sending())
+        })
+        .tool("t", "held", ToolHints::default(), move |given| {
+            let gate = Arc::clone(&held);
+            async move {
+                gate.acquire().await.unwrap().forget();
+                Ok(given)
+            }
         });
     let tools = Arc::new(tools);
     let kept = Arc::clone(&store) as Arc<dyn Store>;
@@ -77,6 +89,7 @@ fn desk_over(store: Arc<MemoryStore>, ask: &[&str]) -> GateFixture {
         tools,
         settings,
         engine,
+        gate,
     }
 }
 
@@ -100,8 +113,8 @@ impl GateFixture {
     /// A session of the pinned procedure at its node PAY, which has these settings.
     async fn session(&self, pay: &str) -> RunId {
         let text = format!(
-            "---\nagent: p\ntools: [order, pay, cancel, lost]\nread_only_tools: [order]\n---\n```mermaid\nflowchart TD\n \
-             START([s]) --> PAY[p] --> DONE([d])\n```\n## Node Prompts\n### PAY\n```yaml\ntools: [pay, cancel, lost]\n{pay}```\n"
+            "---\nagent: p\ntools: [order, pay, cancel, lost, held]\nread_only_tools: [order]\n---\n```mermaid\nflowchart TD\n \
+             START([s]) --> PAY[p] --> DONE([d])\n```\n## Node Prompts\n### PAY\n```yaml\ntools: [pay, cancel, lost, held]\n{pay}```\n"
         );
         let read = sop_markdown::read(text.as_bytes(), "p.md");
         let sop = Arc::new(read.unwrap_or_else(|flaws| panic!("{flaws:?}")).sop);
@@ -141,6 +154,17 @@ impl GateFixture {
         arguments: &str,
         again: bool,
     ) -> GatedCallOutcome {
+        let called = self.try_call(id, tool, arguments, again).await;
+        called.unwrap()
+    }
+
+    async fn try_call(
+        &self,
+        id: &RunId,
+        tool: &str,
+        arguments: &str,
+        again: bool,
+    ) -> Result<GatedCallOutcome, Fault> {
         let call = GatedCall {
             tool: tool.into(),
             arguments: Value::from_json(arguments).unwrap(),
@@ -151,7 +175,7 @@ impl GateFixture {
             upstream: None,
         };
         let cancel = CancellationToken::new();
-        self.engine.call_in_session(id, call, cancel).await.unwrap()
+        self.engine.call_in_session(id, call, cancel).await
     }
 
     /// Runs one call of a document to its end or its first pause.
@@ -391,6 +415,44 @@ async fn a_call_of_a_session_is_no_template() {
     desk.set("k", "two", false).await;
     desk.answer(&run, &desk.paused(&run).await).await;
     assert_eq!(desk.sent("cancel", "n"), ["${settings.k}"]);
+}
+
+/// Neither in its session nor in those that replace it.
+#[tokio::test]
+async fn a_call_in_flight_is_not_repeated() {
+    for replacements in [0, 2] {
+        let desk = desk(&[]);
+        desk.pin();
+        let id = desk.session("").await;
+        let held = r#"{"id": "1"}"#;
+        let rest = async {
+            while desk.sent("held", "id").is_empty() {
+                tokio::task::yield_now().await;
+            }
+            let mut latest = id.clone();
+            for number in 0..=replacements {
+                if number > 0 {
+                    latest = desk.session("").await;
+                }
+                for again in [false, true] {
+                    let told = desk.call_again(&latest, "held", held, again).await;
+                    let is_running = matches!(told, GatedCallOutcome::StillRunning(_));
+                    assert!(is_running, "{told:?}");
+                }
+            }
+            desk.gate.add_permits(2);
+            latest
+        };
+        let (first, last) = tokio::join!(desk.try_call(&id, "held", held, false), rest);
+        // A session that was replaced no longer takes the result.
+        assert_eq!(first.is_ok(), replacements == 0, "{first:?}");
+        assert_eq!(desk.sent("held", "id").len(), 1);
+        // Once it has ended, the agent may repeat it.
+        let told = desk.call_again(&last, "held", held, true).await;
+        let is_called = matches!(told, GatedCallOutcome::Called(Ok(_), _));
+        assert!(is_called, "{told:?}");
+        assert_eq!(desk.sent("held", "id").len(), 2);
+    }
 }
 
 const LIMITS: &str = "max_calls: {lost: 1}\nonce_per: {lost: args.id}\n";

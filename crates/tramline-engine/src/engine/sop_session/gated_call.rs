@@ -43,6 +43,8 @@ pub enum GatedCallOutcome {
     Refused(SopRefusal),
     /// The same call was sent before, and its result is unknown.
     InDoubt(ToolName),
+    /// This process is still making the same call.
+    StillRunning(ToolName),
     /// It needs approval: this run waits for a person and then makes the call.
     AwaitsApproval(RunId),
 }
@@ -100,9 +102,13 @@ impl Engine {
         }
         // The same call may have happened if it was sent before without a result.
         let doubt = |walk: &SopSession| !repeatable && !call.again && is_in_doubt(walk, &same);
+        // Whether it happens is not in doubt while it is in flight: its result will be recorded.
+        let in_flight = &self.0.sop_sessions.in_flight;
+        let running = |walk: &SopSession| !repeatable && in_flight.contains(walk, &same);
         let may_repeat = self.may_repeat_in_doubt(&call.by);
         let is_exempt = self.pins().is_some() && self.is_exempt_tool(&tool);
-        let decide = |walk: &SopSession| match asked(walk).is_some() || doubt(walk) {
+        let decide = |walk: &SopSession| match asked(walk).is_some() || running(walk) || doubt(walk)
+        {
             true => SopDecision::default(),
             false => {
                 let mut pass = pass.clone();
@@ -123,9 +129,16 @@ impl Engine {
         let tell = |walk: &SopSession, turn: &SopDecision| {
             let observer = self.0.observer();
             let upstream = observer.and_then(|it| it.sop_trace_context(walk, walk.call_count));
-            ((turn.clone(), walk.call_count), asked(walk), upstream)
+            let number = walk.call_count;
+            let is_sent = turn.refusal.is_none() && !turn.events.is_empty();
+            // Marked before the next command of the session is decided.
+            let marked = match is_sent {
+                true => in_flight.begin(walk, number).ok_or(false),
+                false => Err(running(walk)),
+            };
+            ((turn.clone(), number), asked(walk), upstream, marked)
         };
-        let ((turn, number), question, upstream) =
+        let ((turn, number), question, upstream, marked) =
             self.update_sop_session(id, decide, tell).await?;
         if let Some(refusal) = turn.refusal {
             return Ok(GatedCallOutcome::Refused(refusal));
@@ -138,9 +151,11 @@ impl Engine {
                 true => self.reject_secret_call(id, number).await,
             };
         }
-        if turn.events.is_empty() {
-            return Ok(GatedCallOutcome::InDoubt(tool));
-        }
+        let in_flight = match marked {
+            Ok(in_flight) => in_flight,
+            Err(true) => return Ok(GatedCallOutcome::StillRunning(tool)),
+            Err(false) => return Ok(GatedCallOutcome::InDoubt(tool)),
+        };
         let attempt = Attempt {
             tool,
             arguments: match call.arguments {
@@ -153,7 +168,7 @@ impl Engine {
             cancel,
             upstream,
         };
-        let permit = CallPermit::Recorded(id.clone(), number);
+        let permit = CallPermit::Recorded(id.clone(), number, in_flight);
         let answer = attempt::attempt(self.0.tools.clone(), attempt, &permit).await;
         let answer = match answer {
             Ok(output) => Ok(self.redact_submitted(output).await),

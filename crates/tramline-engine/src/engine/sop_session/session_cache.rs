@@ -1,5 +1,6 @@
 //! SOP sessions in use, folded and in memory.
 
+use super::calls_in_flight::CallsInFlight;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,8 @@ pub(super) type SharedSession = tokio::sync::Mutex<SopSession>;
 pub(in super::super) struct SessionCache {
     sessions: Mutex<HashMap<RunId, SessionEntry>>,
     uses: AtomicU64,
+    /// The calls of sessions that this process is making.
+    pub(in super::super) in_flight: CallsInFlight,
 }
 
 struct SessionEntry {

@@ -223,6 +223,13 @@ fn outcome_reply(went: GatedCallOutcome) -> CallToolResult {
             error.insert("message", refusal.message().into());
             sop_reply::add_refusal(&refusal, &mut error);
         }
+        GatedCallOutcome::StillRunning(tool) => {
+            let message = format!(
+                "{tool} was called with these arguments before, and that call is still running: \
+                 wait for its result; it is not made again while it runs"
+            );
+            error.insert("message", message.into());
+        }
         GatedCallOutcome::InDoubt(tool) => {
             let message = format!(
                 "{tool} was called with these arguments before, and the result is unknown: \
