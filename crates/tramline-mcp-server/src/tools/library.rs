@@ -298,6 +298,8 @@ struct LibraryReplyError {
     suggestions: Vec<String>,
     /// The run that failed.
     trace: Option<String>,
+    /// What it produced although it failed; `null` for nothing.
+    data: Value,
 }
 
 impl LibraryReplyError {
@@ -308,6 +310,7 @@ impl LibraryReplyError {
             details: Value::Null,
             suggestions: Vec::new(),
             trace: None,
+            data: Value::Null,
         }
     }
 
@@ -341,6 +344,9 @@ impl LibraryReplyError {
         let mut told = Map::new();
         told.insert("success", false.into());
         told.insert("error", self.error_value());
+        if !self.data.is_null() {
+            told.insert("data", self.data);
+        }
         if let Some(trace) = self.trace {
             told.insert("trace_path", trace_path(&trace).into());
         }

@@ -114,3 +114,29 @@ async fn an_agent_starts_no_servers_of_its_own() {
     assert!(wrong, "{told}");
     assert_eq!(told["error"]["details"][0]["code"], "T0016", "{told}");
 }
+
+#[tokio::test]
+async fn a_dag_with_failed_tasks_is_no_success() {
+    let place = super::control::ControlFixture::new();
+    let server = super::support::over(place.services(), &[Toolset::Library], vec![]);
+    let client = connect(&server, ERAS[1]).await;
+    let dag = json!({"tasks": [
+        {"id": "a", "tool": "t:echo", "arguments": {"n": 1}},
+        {"id": "b", "tool": "t:fail", "arguments": {}, "depends_on": []},
+        {"id": "c", "tool": "t:echo", "arguments": {}, "depends_on": ["b"]},
+    ]});
+    let result = client
+        .call("workflow_execute", json!({"workflow": dag}))
+        .await;
+    let told = structured(&result);
+    assert_eq!(result.is_error, Some(true), "{told}");
+    assert_eq!(told["success"], false, "{told}");
+    assert_eq!(told["data"]["status"], "completed_with_failures", "{told}");
+    let details = &told["error"]["details"];
+    assert_eq!(details["failed_tasks"][0]["task_id"], "b", "{told}");
+    assert_eq!(details["failed_tasks"][0]["tool"], "t:fail", "{told}");
+    assert_eq!(details["skipped_tasks"], json!(["c"]), "{told}");
+    let message = told["error"]["message"].as_str().unwrap();
+    assert!(message.contains("`b`: no such thing"), "{message}");
+    assert!(told["trace_path"].is_string(), "{told}");
+}

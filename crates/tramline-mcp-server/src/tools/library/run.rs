@@ -10,7 +10,8 @@ use tramline_views::trace;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::journal::{Outcome, Pause};
-use tramline_workflow::workflow::Action;
+use tramline_workflow::task_layers::{TaskLayers, TaskResult};
+use tramline_workflow::workflow::{Action, UnhandledFailure};
 
 /// Result of a run.
 pub(super) enum RunResult {
@@ -37,7 +38,10 @@ pub(super) async fn run(
     let run = handle.run.clone();
     match wait_for_run(means, handle).await {
         Ok(DriveOutcome::Finished(Outcome::Completed { result })) => {
-            Ok((run, RunResult::Result(result)))
+            match failed_tasks_error(means, &graph, &run, &result).await? {
+                Some(wrong) => Err(wrong),
+                None => Ok((run, RunResult::Result(result))),
+            }
         }
         Ok(DriveOutcome::Finished(outcome)) => Err(run_error(means, &graph, &run, &outcome)),
         Ok(DriveOutcome::Paused(pauses)) => {
@@ -107,6 +111,60 @@ fn run_error(
     wrong.details = error;
     wrong.trace = Some(run.to_string());
     wrong
+}
+
+/// The error of a DAG that completed although tasks failed: their dependents were skipped.
+async fn failed_tasks_error(
+    means: &CallContext,
+    graph: &Graph,
+    run: &RunId,
+    result: &Value,
+) -> Result<Option<LibraryReplyError>, LibraryReplyError> {
+    match graph.workflow.unhandled {
+        UnhandledFailure::EndsRun => return Ok(None),
+        UnhandledFailure::SkipsDependents => {}
+    }
+    let loaded = means.engine.load(run).await;
+    let run_state = loaded.map_err(|fault| store_error(&fault))?.run;
+    let graph = &run_state.graph;
+    let (mut failed, mut skipped, mut says) = (Vec::new(), Vec::new(), Vec::new());
+    for task in TaskLayers::of(&run_state).tasks {
+        let node = graph.node(task.node);
+        match &task.result {
+            Some(TaskResult::Error(failure)) => {
+                let mut told = Map::new();
+                told.insert("task_id", node.id.clone().into());
+                if let Action::Call { tool, .. } = &node.action {
+                    told.insert("tool", tool.to_string().into());
+                }
+                told.insert("error", failure.message.as_str().into());
+                told.insert("error_code", failure.kind.code().into());
+                failed.push(Value::from(told));
+                says.push(format!("`{}`: {}", node.id, failure.message));
+            }
+            Some(TaskResult::Skipped(_)) => skipped.push(Value::from(node.id.clone())),
+            Some(TaskResult::Success(_)) | None => {}
+        }
+    }
+    if failed.is_empty() {
+        return Ok(None);
+    }
+    let mut data = Map::new();
+    data.insert("status", "completed_with_failures".into());
+    data.insert("outputs", result.clone());
+    let count = match failed.len() {
+        1 => "1 task failed".to_owned(),
+        many => format!("{many} tasks failed"),
+    };
+    let message = format!("{count}: {}", says.join("; "));
+    let mut wrong = LibraryReplyError::new("execution", message);
+    wrong.details = Value::object([
+        ("failed_tasks", Value::array(failed)),
+        ("skipped_tasks", Value::array(skipped)),
+    ]);
+    wrong.data = data.into();
+    wrong.trace = Some(run.to_string());
+    Ok(Some(wrong))
 }
 
 async fn paused_value(
