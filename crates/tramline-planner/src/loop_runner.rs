@@ -31,7 +31,7 @@ mod save;
 mod schema;
 mod state;
 
-pub use plan_request::{PlanRequest, dag_schema, plan_schema, tools_json};
+pub use plan_request::{PlanRequest, dag_schema, placeholder_problem, plan_schema, tools_json};
 pub use plan_request_store::{PendingPlan, PlanClaim};
 pub use propose::{Intent, Proposal};
 pub use request::{LoopRequest, OnFailure};

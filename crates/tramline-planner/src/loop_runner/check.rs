@@ -1,5 +1,6 @@
 //! Checks a plan against the tools: whether they exist and accept the arguments.
 
+use super::plan_request::placeholder_problem;
 use super::request::OnFailure;
 use super::response::StepResult;
 use super::run_plan::is_summary;
@@ -41,7 +42,9 @@ pub(super) fn check(plan: &ToolPlan, course: &LoopState, tools: &[Arc<Tool>]) ->
             (Ok(_), Err(says)) => (false, Some(says.clone())),
             (Ok(tool), Ok(step)) => (
                 false,
-                depends_on_failed(step, &lost).or_else(|| argument_problem(step, tool)),
+                depends_on_failed(step, &lost)
+                    .or_else(|| placeholder_problem(&step.args))
+                    .or_else(|| argument_problem(step, tool)),
             ),
         };
         if let Some(error) = error {

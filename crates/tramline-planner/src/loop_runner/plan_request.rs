@@ -10,6 +10,7 @@ use tramline_engine::Engine;
 use tramline_engine::ports::{Tool, ToolHints};
 use tramline_expr::{Map, Str, Value};
 use tramline_formats::tool_plan;
+use tramline_workflow::text::display_name;
 
 /// Most steps in a plan.
 pub(super) const STEPS_MAX: u64 = 64;
@@ -218,6 +219,48 @@ fn placeholder(name: &str, about: &Value) -> Value {
         }
         Some("object") => Value::object::<Str>([]),
         Some(_) | None => format!("<{name}>").into(),
+    }
+}
+
+/// The arguments of a step, by name, that are still placeholders of an example. Numbers, choices and other placeholders
+/// that look like values are not recognized.
+fn placeholder_arguments(arguments: &Value) -> Vec<&str> {
+    let arguments = arguments.as_object().into_iter().flat_map(Map::iter);
+    let left = arguments.filter(|(name, value)| is_placeholder(name, value));
+    left.map(|(name, _)| name.as_str()).collect()
+}
+
+fn is_placeholder(name: &str, value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let inner = text.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
+            inner == Some(name)
+        }
+        Value::Array(items) => match items.as_slice() {
+            [only] => is_placeholder(name, only),
+            _ => false,
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+/// Why a step with placeholders cannot run, if it has any.
+pub fn placeholder_problem(arguments: &Value) -> Option<String> {
+    let left = placeholder_arguments(arguments);
+    let left: Vec<_> = left.iter().map(|name| display_name(name)).collect();
+    match left.as_slice() {
+        [] => None,
+        [name] => Some(format!(
+            "`{name}` still has the example's placeholder `<{name}>`; replace it with a value"
+        )),
+        names => Some(format!(
+            "{} still have the example's placeholders; replace them with values",
+            names
+                .iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )),
     }
 }
 

@@ -10,12 +10,15 @@ use tramline_engine::{KnownSchemas, LoadedRun};
 use tramline_expr::{Str, Value};
 use tramline_formats::yaml_graph::{CallSite, GraphDocument};
 use tramline_formats::{Format, KnownServers, ReadOptions, call_sites, json_dag};
+use tramline_planner::loop_runner::placeholder_problem;
 use tramline_syntax::MistypedFields;
 use tramline_workflow::flaw::{Flaw, Severity};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{BUILTIN, Checkpoint, InvalidId, RunId};
 use tramline_workflow::run::Run;
+use tramline_workflow::text::display_name;
 use tramline_workflow::tool_schema::BuiltinSchemas;
+use tramline_workflow::workflow::{Action, Template};
 
 /// Maximum size of a document, in bytes. Larger ones are rejected before parsing.
 const DOCUMENT_BYTES_MAX: usize = 4 << 20;
@@ -102,6 +105,9 @@ pub(super) async fn read_dag(
         let message = format!("the workflow exceeds the limit of {DOCUMENT_BYTES_MAX} bytes");
         return Err(ControlError::invalid_params(message));
     }
+    if !matches!(given, Value::String(_)) {
+        reject_placeholders(given)?;
+    }
     let read = |options: ReadOptions<'_>| match given {
         Value::String(written) => {
             tramline_formats::read(written.as_bytes(), options).map(|read| read.document)
@@ -139,12 +145,40 @@ fn calls_servers(document: &GraphDocument) -> bool {
     calls.any(|call| call.name.server != BUILTIN)
 }
 
+/// Rejects tasks whose arguments are still the placeholders of a plan request's example. A `literal` is sent as it is.
+fn reject_placeholders(given: &Value) -> Result<(), ControlError> {
+    let inner = given.get("workflow");
+    let listed = [
+        given.get("tasks"),
+        inner.and_then(|it| it.get("tasks")),
+        inner,
+    ];
+    let lists = listed.into_iter().flatten().chain([given]);
+    let tasks = lists.filter_map(Value::as_array).flatten();
+    let wrong: Vec<_> = tasks
+        .filter_map(|task| {
+            let problem = placeholder_problem(task.get("arguments")?)?;
+            let id = task.get("id").and_then(Value::as_str).unwrap_or_default();
+            Some(format!("task `{}`: {problem}", display_name(id)))
+        })
+        .collect();
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => {
+            let details = wrong.iter().map(|one| Value::from(one.as_str()));
+            let message = format!("the plan is not complete: {}", wrong.join("; "));
+            Err(ControlError::invalid_params(message).with("details", Value::array(details)))
+        }
+    }
+}
+
 /// Reads the tasks that a command adds to a graph and checks them, including their tools.
 pub(super) async fn read_tasks(
     means: &CallContext,
     given: &Value,
     graph: &Graph,
 ) -> Result<json_dag::DagExtension, ControlError> {
+    reject_placeholders(given)?;
     let growth = match json_dag::read_patch(given, graph, OPTIONS) {
         Ok(growth) => growth,
         Err(flaws) => return Err(invalid_document(means, given, flaws).await),

@@ -533,3 +533,34 @@ async fn a_slip_in_config_or_budget_is_told_with_what_was_meant() {
     }
     assert_eq!(bank.called(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn the_placeholders_of_the_example_are_no_values() {
+    let bank = Bank::new();
+    let asked = bank
+        .call("execute_dag", json!({"intent": "open account"}))
+        .await;
+    let example = &asked["plan_request"]["example"];
+    let plan = &example["arguments"]["plan"];
+    assert_eq!(plan[0]["args"]["name"], "<name>", "{asked}");
+    let told = bank.call("submit_plan", example["arguments"].clone()).await;
+    let message = told["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("`name`") && message.contains("<name>"),
+        "{told}"
+    );
+    let tool = &plan[0]["tool"];
+    let task = |name: Json| json!([{"id": "a", "tool": tool, "arguments": {"name": name}}]);
+    let told = bank.call(
+        "execute_dag",
+        json!({"workflow": {"tasks": task("<name>".into())}}),
+    );
+    assert!(told.await["error"].is_object());
+    assert!(bank.called().is_empty());
+    // The handle stays open, and text that happens to look like a placeholder can be sent.
+    let literal = json!({"type": "literal", "value": "<name>"});
+    let fixed = json!({"handle": asked["handle"], "plan": task(literal)});
+    let told = bank.call("submit_plan", fixed).await;
+    assert_eq!(told["status"], "complete", "{told}");
+    assert_eq!(bank.called().len(), 1);
+}
