@@ -193,6 +193,9 @@ pub(super) async fn serve_documents(
         .engine
         .set_environment(ServerEnvironment::new(&origins, &config));
     store_terminal_rule(&house.engine, terminal).await?;
+    if opened.is_some() {
+        check_studio_terminal(&house.engine).await?;
+    }
     hide_tokens(&house.settings, http.as_ref())?;
     warn_of_weak_secrets(&house.settings).await?;
     recover(&house.engine, &origins).await?;
@@ -376,8 +379,7 @@ async fn store_terminal_rule(engine: &Engine, required: Option<bool>) -> Result<
         None => {}
         Some(true) => engine.require_terminal().await?,
         Some(false) => {
-            let confirmed = std::io::stdin().is_terminal() && output::is_terminal();
-            if engine.lift_terminal_rule(confirmed).await? {
+            if engine.lift_terminal_rule(is_at_terminal()).await? {
                 output::status_line(
                     "answers on the command line still need a terminal: another configuration requires it \
                      (`approvals.terminal: true`), and only a server started in a terminal can lift that",
@@ -386,4 +388,21 @@ async fn store_terminal_rule(engine: &Engine, required: Option<bool>) -> Result<
         }
     }
     Ok(())
+}
+
+/// Whether a person seems to have started this process: stdin and stdout are a terminal.
+fn is_at_terminal() -> bool {
+    std::io::stdin().is_terminal() && output::is_terminal()
+}
+
+/// Rejects a studio without a terminal where answers need one: the holder of its one-time code answers as a person, and a
+/// program could read the code from a pipe.
+async fn check_studio_terminal(engine: &Engine) -> Result<(), CliError> {
+    match !is_at_terminal() && engine.needs_terminal().await? {
+        true => Err(CliError::bad_input(
+            "the operator requires answers from a person at a terminal (`approvals.terminal: true`), and the studio's \
+             address gives the right to answer; start the studio in a terminal, without pipes",
+        )),
+        false => Ok(()),
+    }
 }

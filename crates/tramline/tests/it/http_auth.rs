@@ -112,7 +112,7 @@ impl Server {
 }
 
 /// A command on a pseudo-terminal, where the studio's address has a code.
-fn at_a_terminal(command: &Command) -> Command {
+pub(crate) fn at_a_terminal(command: &Command) -> Command {
     let quoted = |word: &OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', "'\\''"));
     let words = [command.get_program()]
         .into_iter()

@@ -1,11 +1,11 @@
 //! The studio opened on documents: runs over the API, wire messages, and no secret anywhere.
 
-use crate::http_auth::exchanged;
+use crate::http_auth::{at_a_terminal, exchanged};
 use crate::support::Tramline;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const SECRET: &str = "sk-live-0123456789abcdefXYZ";
@@ -388,4 +388,46 @@ tools:
     assert_eq!(status, 200);
     assert_eq!(place.run(&["check", file]).code(), 0);
     assert!(!mark.exists());
+}
+
+/// The first line of a studio's output.
+fn first_line(mut command: Command) -> (Child, String) {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let out = child.stdout.as_mut().unwrap();
+    BufReader::new(out).read_line(&mut line).unwrap();
+    (child, line)
+}
+
+/// Its one-time code gives the right to answer, so a program must not read it from a pipe.
+#[test]
+fn a_studio_needs_a_terminal_where_answers_need_one() {
+    let place = Tramline::new();
+    let config = place.data_dir().with_extension("yaml");
+    std::fs::write(&config, "approvals: {terminal: true}\n").unwrap();
+    let config = config.to_str().unwrap();
+    // The first one stores the rule, and it holds for the others.
+    for more in [&["--config", config][..], &[], &["--json"]] {
+        let words = [&["studio", "--no-open"], more].concat();
+        let (mut child, line) = first_line(place.command(&words));
+        if line.contains("code=") {
+            let _ = child.kill();
+        }
+        let output = child.wait_with_output().unwrap();
+        assert!(!line.contains("code="), "{line}");
+        let said = line + &String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("approvals.terminal: true"), "{said}");
+        assert!(!output.status.success());
+    }
+    if cfg!(target_os = "linux") {
+        let (mut child, line) = first_line(at_a_terminal(&place.command(&["studio", "--no-open"])));
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(line.contains("/studio#code="), "{line}");
+    }
 }
