@@ -52,6 +52,8 @@ pub struct Run {
     pub outcome: Option<Outcome>,
     /// Steps that have started and not ended.
     pub open_steps: BTreeMap<StepNo, OpenStep>,
+    /// The nodes whose calls were still without a result when the run ended, and may have happened.
+    pub unconfirmed_calls: Vec<NodeIx>,
     /// Open pauses, by their position in the journal.
     pub pauses: BTreeMap<Seq, Pause>,
     /// The number of steps decided, including those of fan-out items.
@@ -137,6 +139,22 @@ pub enum StepStage {
     Sleeping(i64),
 }
 
+/// The nodes of calls that may have happened although they have no result.
+fn unconfirmed_calls(open_steps: &BTreeMap<StepNo, OpenStep>) -> Vec<NodeIx> {
+    let open = open_steps.values().filter(|open| !open.repeatable);
+    let sent = open.filter(|open| match open.stage {
+        StepStage::Calling
+        | StepStage::Orphaned
+        | StepStage::AwaitingDecision
+        | StepStage::RetryDue => true,
+        StepStage::Backoff | StepStage::Sleeping(_) => false,
+    });
+    let mut nodes: Vec<_> = sent.map(|open| open.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
 /// The current layer of a layered run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LayerState {
@@ -172,6 +190,7 @@ impl Run {
             updated_ms: at_ms,
             outcome: None,
             open_steps: BTreeMap::new(),
+            unconfirmed_calls: Vec::new(),
             pauses: BTreeMap::new(),
             step_count: 0,
             item_count: 0,
@@ -306,6 +325,7 @@ impl Run {
             RunEvent::GraphExtended { patch, .. } => self.apply_patch(patch)?,
             RunEvent::Finished { outcome } => {
                 self.outcome = Some(outcome.clone());
+                self.unconfirmed_calls = unconfirmed_calls(&self.open_steps);
                 self.open_steps.clear();
                 self.pauses.clear();
                 self.fan_outs.clear();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
 use tramline_engine::EngineOptions;
-use tramline_engine::ports::ToolHints;
+use tramline_engine::ports::{RunFilter, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
@@ -295,6 +295,43 @@ async fn an_abort_gives_what_there_is_and_nothing_goes_on_after_it() {
         let error = call_rejected(&client, tool, arguments).await;
         assert_eq!(error["code"], -32602, "{error}");
         assert_eq!(error["data"]["status"], "aborted", "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_abort_names_the_call_that_may_have_happened() {
+    let (sent, gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (started, held) = (Arc::clone(&sent), Arc::clone(&gate));
+    let tools = FakeTools::new().tool("t", "pay", ToolHints::default(), move |given: Value| {
+        started.add_permits(1);
+        let gate = Arc::clone(&held);
+        async move {
+            gate.acquire().await.map(|permit| permit.forget()).ok();
+            Ok(given)
+        }
+    });
+    let store = Arc::new(MemoryStore::default());
+    let services = Services::new(store, Arc::new(tools), EngineOptions::default());
+    let engine = services.engine.clone();
+    let server = over(services, &[Toolset::Control], vec![]);
+    let (one, two) = (
+        connect(&server, Era::Modern).await,
+        connect(&server, Era::Modern).await,
+    );
+    let dag = json!({"tasks": [{"id": "a", "tool": "t:pay", "arguments": {"n": 1}}]});
+    let abort = async {
+        sent.acquire().await.unwrap().forget();
+        let rows = engine.runs(RunFilter::default()).await.unwrap().rows;
+        let end = json!({"workflow_id": rows[0].run.as_str(), "reason": "r"});
+        call(&two, "abort", end).await
+    };
+    let (ended, aborted) = tokio::join!(call(&one, "execute_dag", layered(dag)), abort);
+    for told in [ended, aborted] {
+        assert_eq!(told["status"], "aborted", "{told}");
+        let calls = json!([{"node": "a", "tool": "t:pay"}]);
+        assert_eq!(told["may_have_happened"], calls, "{told}");
+        let message = told["message"].as_str().unwrap();
+        assert!(message.contains("`a`"), "{message}");
     }
 }
 

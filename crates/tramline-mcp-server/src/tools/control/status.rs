@@ -58,6 +58,7 @@ fn outcome_status(run: &Run, outcome: &Outcome) -> StatusReply {
             told.insert("partial_results", results());
             told.insert("completed_layers", layers.completed.into());
             told.insert("reason", why.clone().unwrap_or_default().into());
+            add_unconfirmed_calls(&mut told, run);
             Ok(told)
         }
         Outcome::Rejected { why, .. } => {
@@ -70,20 +71,52 @@ fn outcome_status(run: &Run, outcome: &Outcome) -> StatusReply {
             }
             told.insert("partial_results", results());
             told.insert("completed_layers", layers.completed.into());
+            add_unconfirmed_calls(&mut told, run);
             Ok(told)
         }
         Outcome::Failed { failure, .. } => {
             let how = trace::outcome_value(&run.graph, outcome);
             let cause = how.get("error").cloned().unwrap_or_default();
-            Err(
-                ControlError::new(ReplyCode::Internal, failure.message.clone())
-                    .with_workflow(&run.id)
-                    .with("status", "failed")
-                    .with("cause", cause)
-                    .with("partial_results", results()),
-            )
+            let error = ControlError::new(ReplyCode::Internal, failure.message.clone())
+                .with_workflow(&run.id)
+                .with("status", "failed")
+                .with("cause", cause)
+                .with("partial_results", results());
+            Err(match run.unconfirmed_calls.is_empty() {
+                true => error,
+                false => error.with("may_have_happened", unconfirmed_calls(run)),
+            })
         }
     }
+}
+
+/// Adds the calls that were sent and whose results are unknown because the run ended.
+fn add_unconfirmed_calls(told: &mut Map, run: &Run) {
+    if run.unconfirmed_calls.is_empty() {
+        return;
+    }
+    let nodes = run.unconfirmed_calls.iter();
+    let names: Vec<_> = nodes
+        .map(|node| format!("`{}`", run.graph.node(*node).id))
+        .collect();
+    told.insert("may_have_happened", unconfirmed_calls(run));
+    let says = format!(
+        "the run ended before the result of {} was known: the call may have happened; check before you repeat it",
+        names.join(", ")
+    );
+    told.insert("message", says.into());
+}
+
+fn unconfirmed_calls(run: &Run) -> Value {
+    Value::array(run.unconfirmed_calls.iter().map(|node| {
+        let node = run.graph.node(*node);
+        let mut told = Map::new();
+        told.insert("node", node.id.clone().into());
+        if let Action::Call { tool, .. } = &node.action {
+            told.insert("tool", tool.to_string().into());
+        }
+        told.into()
+    }))
 }
 
 /// Status of a run that waits: for a decision if there is one, otherwise after its layer.

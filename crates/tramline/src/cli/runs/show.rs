@@ -173,4 +173,9 @@ fn show_step(step: &TraceStep, most: usize) {
     if let Some(error) = &step.error {
         line("error", error.to_string());
     }
+    if step.may_have_happened {
+        let says =
+            "the call may have happened: its result is not known; check before you repeat it";
+        line("unknown", says.to_owned());
+    }
 }
