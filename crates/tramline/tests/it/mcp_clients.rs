@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+mod hostile_project;
 mod real_clients;
 
 const SECRET: &str = "ghp_9aB3xKq77LmNzz0PqRsTuVwX";

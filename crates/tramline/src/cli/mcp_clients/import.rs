@@ -10,6 +10,7 @@ use super::{Target, data_dir_arguments, own_command, show_diff, utf8};
 use crate::cli::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use serde_json::{Value, json};
 use tramline_engine::Settings;
+use tramline_workflow::journal::ContentDigest;
 
 /// Move a client's servers to Tramline, and put one gated entry in their place.
 #[derive(clap::Args)]
@@ -238,9 +239,12 @@ impl ImportPlan {
             error
         };
         let backup = file.back_up().map_err(undo_own)?;
+        let before = file.text.as_deref().unwrap_or_default();
+        let digest = ContentDigest::of(before.as_bytes()).to_string();
         let record = ImportRecord {
             entry: target.name.clone(),
             backup: backup.clone(),
+            backup_digest: Some(digest),
             servers: self
                 .moved
                 .iter()
@@ -403,16 +407,7 @@ async fn undo(common: &CommonArgs, target: &Target, at: &Directories) -> CliResu
     })?;
     let file = target.file(at)?;
     let config = file.value()?;
-    let before = crate::config::read_bounded(&record.backup, super::config_file::BYTES_MAX)
-        .ok()
-        .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| {
-            CliError::bad_input(format!(
-                "the copy {} is gone; the servers are in {}",
-                record.backup.display(),
-                record.own_file.display()
-            ))
-        })?;
+    let before = record.text_before()?;
     let old = client.syntax().parse(&before).unwrap_or_default();
     let mut text = file.without(file.text(), &[client.container(), &record.entry])?;
     // The entry may have been there before the import, with other arguments.
