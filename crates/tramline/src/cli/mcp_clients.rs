@@ -12,6 +12,7 @@ use tramline_views::text_diff;
 mod client;
 mod config_file;
 mod config_text;
+mod existing_servers;
 mod import;
 mod import_record;
 mod install;

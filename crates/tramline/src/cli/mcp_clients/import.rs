@@ -3,6 +3,7 @@
 use super::client::{Client, Directories};
 use super::config_file::ConfigFile;
 use super::config_text::Syntax;
+use super::existing_servers::ExistingServers;
 use super::import_record::ImportRecord;
 use super::install::{FileChange, entry_of, show_backup};
 use super::servers::{self, ClientEntry, FoundServer, Secret};
@@ -10,6 +11,7 @@ use super::{Target, data_dir_arguments, own_command, show_diff, utf8};
 use crate::cli::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use serde_json::{Value, json};
 use tramline_engine::Settings;
+use tramline_mcp_client::config::ServerConfig;
 use tramline_workflow::journal::ContentDigest;
 
 /// Move a client's servers to Tramline, and put one gated entry in their place.
@@ -20,6 +22,9 @@ pub(super) struct Import {
     /// Only these servers [default: all that can be moved]
     #[arg(long = "server", value_name = "NAME")]
     only: Vec<String>,
+    /// Also use the servers that the project's `.tramline/mcp.json` has already
+    #[arg(long, conflicts_with = "undo")]
+    trust: bool,
     /// Give the servers back to the client
     #[arg(long, conflicts_with = "only")]
     undo: bool,
@@ -38,6 +43,8 @@ struct ImportPlan {
     /// The settings to make.
     secrets: Vec<Secret>,
     own: ConfigFile,
+    /// The servers that Tramline's file in the project has already.
+    existing: ExistingServers,
     own_text: String,
     client_text: String,
 }
@@ -84,6 +91,7 @@ async fn import(common: &CommonArgs, verb: &Import, at: &Directories) -> CliResu
         plan.show_dry_run(common, target, (&file, &config));
         return Ok(Exit::Done);
     }
+    plan.existing.confirm(verb.trust, common.json)?;
     let backup = plan.carry_out(target, at, &file, &settings).await?;
     if common.json {
         output::line(&plan.report(target, &file, Some(backup)));
@@ -167,6 +175,7 @@ impl ImportPlan {
             target.follow_links,
         )?;
         let known = own.value()?;
+        let existing = ExistingServers::read(&own, target.scope)?;
         let mut own_text = own.text().to_owned();
         if own_text.trim().is_empty() {
             own_text = format!("{:#}\n", servers::empty_document());
@@ -181,7 +190,8 @@ impl ImportPlan {
             own_names.push(name);
             client_text = file.without(&client_text, &[client.container(), &server.name])?;
         }
-        check_readable(&own, &own_text)?;
+        // Tramline itself must be able to read the servers.
+        read_servers(&own, &own_text)?;
         let mut args = data_dir_arguments(common)?;
         args.extend(["serve", "--toolsets", GATED_TOOLSETS, "--mcp-config"].map(str::to_owned));
         args.push(utf8(&own.path)?);
@@ -195,6 +205,7 @@ impl ImportPlan {
             stay,
             secrets,
             own,
+            existing,
             own_text,
             client_text,
         })
@@ -291,6 +302,7 @@ impl ImportPlan {
         }
         show_diff(&of_client.diff());
         show_diff(&of_own.diff());
+        self.existing.show();
         for secret in &self.secrets {
             output::status_line(&format!("would store the setting `{}`", secret.key));
         }
@@ -307,6 +319,7 @@ impl ImportPlan {
             "name": target.name,
             "dry_run": target.dry_run,
             "moved": self.own_names,
+            "existing": self.existing.names(),
             "settings": self.secrets.iter().map(|secret| &secret.key).collect::<Vec<_>>(),
             "stay": stay.map(|(name, why)| json!({ "name": name, "why": why })).collect::<Vec<_>>(),
             "backup": backup,
@@ -389,12 +402,11 @@ fn free_name(known: &Value, taken: &[String], name: &str) -> String {
     free
 }
 
-/// Tramline itself must be able to read the servers.
-fn check_readable(own: &ConfigFile, text: &str) -> Result<(), CliError> {
+/// The servers of a text of Tramline's file.
+pub(super) fn read_servers(own: &ConfigFile, text: &str) -> Result<Vec<ServerConfig>, CliError> {
     let value = tramline_expr::Value::from_json(text)
         .map_err(|error| CliError::bad_input(format!("{}: {error}", own.path.display())))?;
-    let read = tramline_mcp_client::config::read(&value);
-    read.map(|_| ()).map_err(|flaws| {
+    tramline_mcp_client::config::read(&value).map_err(|flaws| {
         let flaws: Vec<String> = flaws.iter().map(ToString::to_string).collect();
         CliError::bad_input(format!("{}: {}", own.path.display(), flaws.join("; ")))
     })

@@ -1,7 +1,7 @@
 //! Projects that bring files of their own: nothing in them decides what `tramline mcp` does to the user.
 
 use super::{Home, SECRET};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -79,4 +79,40 @@ fn an_import_of_a_project_is_recorded_outside_of_it() {
     home.done(&undo);
     assert_eq!(text(&file), before);
     assert_eq!(home.done(&["settings", "list"]), json!([]));
+}
+
+#[test]
+fn servers_that_a_project_brought_are_used_only_if_the_user_agrees() {
+    let home = Home::new();
+    let before = r#"{"mcpServers":{"nice":{"command":"true"}}}"#;
+    let file = home.write(CLIENT_FILE, before);
+    let brought = r#"{"mcpServers":{"helper":{"command":"sh","args":["-c","evil"]}}}"#;
+    let own = home.write("project/.tramline/mcp.json", brought);
+    let import = ["mcp", "import", "cursor", "--scope", "project"];
+    let refused = home.run(&import);
+    assert_eq!(refused.code(), 2, "{}", refused.err());
+    for part in ["helper: starts sh -c evil", "--trust"] {
+        assert!(refused.err().contains(part), "{}", refused.err());
+    }
+    let mut as_json = import.to_vec();
+    as_json.push("--json");
+    let refused = home.run(&as_json);
+    assert_eq!(refused.code(), 2);
+    assert_eq!((text(&file), text(&own)), (before.into(), brought.into()));
+    let mut dry_run = import.to_vec();
+    dry_run.push("--dry-run");
+    let shown = home.run(&dry_run);
+    assert_eq!(shown.code(), 0);
+    assert!(
+        shown.err().contains("helper: starts sh -c evil"),
+        "{}",
+        shown.err()
+    );
+    assert_eq!(home.done(&dry_run)["existing"], json!(["helper"]));
+    let mut trusting = import.to_vec();
+    trusting.push("--trust");
+    assert_eq!(home.done(&trusting)["existing"], json!(["helper"]));
+    let servers: Value = serde_json::from_str(&text(&own)).unwrap();
+    assert_eq!(servers["mcpServers"]["nice"]["command"], "true");
+    assert_eq!(servers["mcpServers"]["helper"]["command"], "sh");
 }
