@@ -38,6 +38,8 @@ const IN_DATA_DIRECTORY: ProtectedHit = ProtectedHit {
 pub enum Protection {
     /// It can be read, but not changed.
     Unchanged,
+    /// A directory with everything in it; all of it can be read, but not changed.
+    UnchangedDirectory,
     /// It can be neither read nor changed.
     Secret,
     /// A directory with everything in it; none of it can be read or changed.
@@ -116,20 +118,31 @@ impl ProtectedSnapshot {
         for one in paths {
             let hit = ProtectedHit {
                 what: one.what,
-                secret: one.protection != Protection::Unchanged,
+                secret: match one.protection {
+                    Protection::Unchanged | Protection::UnchangedDirectory => false,
+                    Protection::Secret | Protection::SecretDirectory => true,
+                },
             };
             let Some((real, about)) = snapshot.add_path(&one.path, hit) else {
                 continue;
             };
+            let mut left = TREE_ENTRIES_MAX;
             match one.protection {
                 Protection::SecretDirectory if about.is_dir() => {
-                    let mut left = TREE_ENTRIES_MAX;
-                    snapshot.trees.insert(FileId::std(&about), hit);
+                    snapshot.add_directory(FileId::std(&about), hit);
                     snapshot
                         .add_tree(&real, hit, TREE_DEPTH_MAX, &mut left)
                         .map_err(|()| TreeTooLarge(one.path.clone()))?;
                 }
-                _ => snapshot.add_file(FileId::std(&about), hit),
+                Protection::UnchangedDirectory if about.is_dir() => {
+                    snapshot.add_directory(FileId::std(&about), hit);
+                    // What is too much to list is still protected by its directory, only other links to it are not.
+                    let _ = snapshot.add_tree(&real, hit, TREE_DEPTH_MAX, &mut left);
+                }
+                Protection::Unchanged
+                | Protection::UnchangedDirectory
+                | Protection::Secret
+                | Protection::SecretDirectory => snapshot.add_file(FileId::std(&about), hit),
             }
         }
         Ok(snapshot)
@@ -138,6 +151,14 @@ impl ProtectedSnapshot {
     /// If two rules cover a file, the stricter one applies.
     fn add_file(&mut self, id: FileId, hit: ProtectedHit) {
         let kept = self.files.entry(id).or_insert(hit);
+        if hit.secret {
+            *kept = hit;
+        }
+    }
+
+    /// The same for directories.
+    fn add_directory(&mut self, id: FileId, hit: ProtectedHit) {
+        let kept = self.trees.entry(id).or_insert(hit);
         if hit.secret {
             *kept = hit;
         }
@@ -200,7 +221,7 @@ impl ProtectedSnapshot {
                 continue;
             };
             if about.is_dir() {
-                self.trees.insert(FileId::std(&about), hit);
+                self.add_directory(FileId::std(&about), hit);
                 self.add_tree(&entry.path(), hit, depth.checked_sub(1).ok_or(())?, left)?;
                 continue;
             }
@@ -225,27 +246,32 @@ impl ProtectedSnapshot {
         self.names.get(&(dir, fold_case(name))).copied()
     }
 
-    /// Whether an open directory is protected or inside a protected one. Its parents are opened
-    /// relative to it, so that a concurrent rename cannot redirect the check.
+    /// Whether an open directory is protected or inside a protected one, by the strictest rule. Its parents are
+    /// opened relative to it, so that a concurrent rename cannot redirect the check.
     pub(crate) fn inside(&self, dir: &Dir) -> Option<ProtectedHit> {
         let mut above = String::from(".");
         let mut before = None;
+        let mut unchanged = None;
         for _ in 0..ANCESTORS_MAX {
-            let about = fstatat(dir, above.as_str(), AtFlags::empty()).ok()?;
+            let Ok(about) = fstatat(dir, above.as_str(), AtFlags::empty()) else {
+                break;
+            };
             let id = FileId::raw(&about);
-            if let Some(hit) = self.trees.get(&id) {
-                return Some(*hit);
+            match self.trees.get(&id) {
+                Some(hit) if hit.secret => return Some(*hit),
+                Some(hit) => unchanged = unchanged.or(Some(*hit)),
+                None => {}
             }
             if is_data_directory(dir, &above) {
                 return Some(IN_DATA_DIRECTORY);
             }
             if before == Some(id) {
-                return None;
+                break;
             }
             before = Some(id);
             above.push_str("/..");
         }
-        None
+        unchanged
     }
 }
 

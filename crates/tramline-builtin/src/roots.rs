@@ -231,7 +231,7 @@ impl Roots {
         let (dir, inside) = self.resolve(path)?;
         let opened = dir.open_dir(&inside);
         let opened = opened.map_err(|error| crate::files::failed(path, &error))?;
-        match self.snapshot()?.inside(&opened) {
+        match self.snapshot()?.inside(&opened).filter(|hit| hit.secret) {
             Some(hit) => Err(protected_failure(path, hit)),
             None => Ok(opened),
         }
@@ -331,7 +331,7 @@ fn check_readable(
     if hit.is_none()
         && let Ok(above) = dir.open_dir(parent.unwrap_or(Path::new(".")))
     {
-        hit = snapshot.inside(&above);
+        hit = snapshot.inside(&above).filter(|hit| hit.secret);
     }
     hit.map_or(Ok(()), Err)
 }

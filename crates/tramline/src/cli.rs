@@ -29,7 +29,7 @@ mod learn;
 mod library;
 mod logs;
 mod loop_cmd;
-mod mcp_clients;
+pub(crate) mod mcp_clients;
 mod output;
 mod position;
 mod progress;

@@ -1,5 +1,6 @@
 //! Paths that file tools must not touch: everything that decides what is started, and the store.
 
+use crate::cli::mcp_clients::{self, ClientFile};
 use crate::config::{Config, default_data_dir};
 use std::path::{Path, PathBuf};
 use tramline_builtin::{ProtectedPath, Protection};
@@ -61,6 +62,7 @@ pub(crate) fn paths<'d>(
     ));
     let what = "the file that configures the servers";
     all.extend(one(&config.mcp_config, what, Protection::Unchanged));
+    all.extend(client_files(&config.roots));
     for companion in documents
         .into_iter()
         .flat_map(|each| &each.linked_workflows)
@@ -69,6 +71,25 @@ pub(crate) fn paths<'d>(
         all.push(document(Path::new(companion.workflow.name.as_str())));
     }
     all
+}
+
+/// The files from which MCP clients start servers: this user's, and those of the projects in the roots and the working
+/// directory.
+fn client_files(roots: &[PathBuf]) -> Vec<ProtectedPath> {
+    let here = std::env::current_dir().ok();
+    let mut projects: Vec<PathBuf> = roots.iter().cloned().chain(here).collect();
+    projects.sort();
+    projects.dedup();
+    let files = mcp_clients::client_files(&projects).into_iter();
+    let what = "the configuration of an MCP client";
+    files
+        .map(|file| match file {
+            ClientFile::One(path) => ProtectedPath::new(path, what, Protection::Unchanged),
+            ClientFile::Directory(path) => {
+                ProtectedPath::new(path, what, Protection::UnchangedDirectory)
+            }
+        })
+        .collect()
 }
 
 /// The files that a server is started from, with the variables and settings as they are now.

@@ -326,3 +326,46 @@ async fn the_data_directory_of_another_process_is_neither_read_nor_changed() {
     let free = call(&tools, "read-file", r#"{"path":"free/trusted"}"#).await;
     assert!(free.is_ok(), "a file named like one of ours is not enough");
 }
+
+/// A directory that is read but not changed, with a data directory in it that is not read either.
+#[tokio::test]
+async fn a_directory_can_be_protected_from_changes_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::create_dir_all(at("kept/deep/data")).unwrap();
+    std::fs::create_dir(at("free")).unwrap();
+    for file in ["kept/one.json", "kept/deep/data/tramline.db"] {
+        std::fs::write(at(file), file).unwrap();
+    }
+    std::fs::hard_link(at("kept/one.json"), at("free/hard.json")).unwrap();
+    let protection = Protection::UnchangedDirectory;
+    let kept = |name: &str| ProtectedPath::new(at(name), "kept", protection);
+    let tools = Builtin::new(BuiltinAccess {
+        roots: vec![dir.path().to_owned()],
+        protected: vec![kept("kept"), kept("missing")],
+        ..BuiltinAccess::default()
+    })
+    .unwrap();
+    let place = ProtectedFixture { dir, tools };
+    let before = all(place.dir.path());
+    for path in [
+        "kept",
+        "kept/one.json",
+        "kept/new.json",
+        "kept/deep/new/one.json",
+        "free/hard.json",
+        "missing",
+        "missing/one.json",
+    ] {
+        let arguments = format!(r#"{{"path":"{path}","content":"x"}}"#);
+        place.refused("write-file", &arguments).await;
+    }
+    place
+        .refused("read-file", r#"{"path":"kept/deep/data/tramline.db"}"#)
+        .await;
+    assert_eq!(all(place.dir.path()), before);
+    for (tool, path) in [("read-file", "kept/one.json"), ("list-directory", "kept")] {
+        let read = call(&place.tools, tool, &format!(r#"{{"path":"{path}"}}"#)).await;
+        assert!(read.is_ok(), "{tool}: {read:?}");
+    }
+}

@@ -10,6 +10,7 @@ use tramline_mcp_server::Toolset;
 use tramline_views::text_diff;
 
 mod client;
+mod client_files;
 mod config_file;
 mod config_text;
 mod existing_servers;
@@ -22,6 +23,8 @@ mod secret_texts;
 mod servers;
 mod toml_text;
 mod yaml_text;
+
+pub(crate) use client_files::{ClientFile, client_files};
 
 /// The name of the entry in a client's configuration, unless another one is given.
 const ENTRY_NAME: &str = "tramline";
@@ -109,10 +112,14 @@ pub(super) async fn main(common: CommonArgs, verb: McpClients) -> CliResult {
     }
 }
 
-fn directories(project: Option<&Path>) -> Result<Directories, CliError> {
+/// The home directory, if a variable names one.
+fn home() -> Option<PathBuf> {
     let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
-    let home = home.map(PathBuf::from).filter(|home| home.is_absolute());
-    let home = home.ok_or_else(|| {
+    home.map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+fn directories(project: Option<&Path>) -> Result<Directories, CliError> {
+    let home = home().ok_or_else(|| {
         CliError::bad_input("HOME is not set, so the clients' files cannot be found")
     })?;
     let project = absolute(project.unwrap_or(Path::new(".")))?;

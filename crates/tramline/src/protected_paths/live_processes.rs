@@ -123,18 +123,23 @@ fn read(list: &Path) -> Vec<ProtectedPath> {
 }
 
 fn row(path: &ProtectedPath) -> Option<Value> {
-    let is_secret = match path.protection {
-        Protection::Unchanged => false,
-        Protection::Secret => true,
-        Protection::SecretDirectory => return None,
-    };
-    Some(json!({"path": path.path.to_str()?, "secret": is_secret}))
+    let name = path.path.to_str()?;
+    match path.protection {
+        Protection::Unchanged => Some(json!({"path": name, "secret": false})),
+        Protection::UnchangedDirectory => {
+            Some(json!({"path": name, "secret": false, "directory": true}))
+        }
+        Protection::Secret => Some(json!({"path": name, "secret": true})),
+        Protection::SecretDirectory => None,
+    }
 }
 
 fn protected(row: &Value) -> Option<ProtectedPath> {
-    let protection = match row["secret"].as_bool()? {
-        true => Protection::Secret,
-        false => Protection::Unchanged,
+    let is_directory = row["directory"].as_bool().unwrap_or_default();
+    let protection = match (row["secret"].as_bool()?, is_directory) {
+        (true, _) => Protection::Secret,
+        (false, true) => Protection::UnchangedDirectory,
+        (false, false) => Protection::Unchanged,
     };
     let what = "in use by another process";
     Some(ProtectedPath::new(row["path"].as_str()?, what, protection))

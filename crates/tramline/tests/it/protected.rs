@@ -208,6 +208,46 @@ fn what_a_server_is_started_from_is_left_alone() {
     );
 }
 
+#[test]
+fn the_configuration_of_mcp_clients_is_left_alone() {
+    let project = Project::new();
+    std::fs::create_dir_all(project.at(".vscode")).unwrap();
+    std::fs::create_dir_all(project.at(".tramline/imports")).unwrap();
+    std::fs::write(project.at(".mcp.json"), "{}").unwrap();
+    std::fs::write(project.at(".tramline/mcp.json"), "{}").unwrap();
+    let words = ["--toolsets", "graphs,library,debug", "--root", "."];
+    let (mut talk, _) = project.serve(&words);
+    for path in [
+        ".mcp.json",
+        ".cursor/mcp.json",
+        ".vscode/mcp.json",
+        ".codex/config.toml",
+        ".gemini/settings.json",
+        "opencode.json",
+        "opencode.jsonc",
+        ".zed/settings.json",
+        ".continue/mcpServers/other.yaml",
+        ".tramline/mcp.json",
+        ".tramline/imports/cursor.json",
+    ] {
+        let file = json!({"path": path, "content": "x"});
+        let written = tried(&mut talk, "write-file", file).to_string();
+        assert!(written.contains("file tools"), "{path}: {written}");
+        let text = std::fs::read_to_string(project.at(path)).unwrap_or_default();
+        assert_ne!(text, "x", "{path}");
+    }
+    // Other files beside them can be written, and they can be read.
+    let file = json!({"path": ".vscode/tasks.json", "content": "x"});
+    tried(&mut talk, "write-file", file);
+    assert!(project.at(".vscode/tasks.json").is_file());
+    let read = tried(
+        &mut talk,
+        "read-file",
+        json!({"path": ".tramline/mcp.json"}),
+    );
+    assert!(!read.to_string().contains("file tools"), "{read}");
+}
+
 /// A request with a token: the whole response.
 fn request(served: &Http, verb: &str, path: &str) -> String {
     let request = format!(
