@@ -45,6 +45,8 @@ impl Scope {
 pub(super) struct ConfigPlace {
     pub(super) path: PathBuf,
     pub(super) base: PathBuf,
+    /// Whether the base is a project. Its links may have come with it, so they are not followed unasked.
+    pub(super) in_project: bool,
 }
 
 /// Where this user's and this project's files are.
@@ -82,13 +84,18 @@ impl Directories {
         } else {
             config
         };
-        ConfigPlace { path, base }
+        ConfigPlace {
+            path,
+            base,
+            in_project: false,
+        }
     }
 
     fn in_project(&self, path: &str) -> ConfigPlace {
         ConfigPlace {
             path: self.project.join(path),
             base: self.project.clone(),
+            in_project: true,
         }
     }
 }
@@ -293,6 +300,7 @@ fn overridden(variable: &str, file: &str, usual: ConfigPlace) -> ConfigPlace {
         Some(base) => ConfigPlace {
             path: base.join(file),
             base,
+            in_project: false,
         },
         None => usual,
     }
@@ -310,7 +318,11 @@ fn opencode_file(folder: &Path) -> &'static str {
 fn cline_place(at: &Directories) -> ConfigPlace {
     if let Some(path) = absolute_variable("CLINE_MCP_SETTINGS_PATH") {
         let base = path.parent().unwrap_or(&path).to_owned();
-        return ConfigPlace { path, base };
+        return ConfigPlace {
+            path,
+            base,
+            in_project: false,
+        };
     }
     let extension = at
         .application_support()

@@ -25,7 +25,8 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads a file. A link that leads out of the directory is refused unless `follow_links`.
+    /// Reads a file. A link that leads out of the directory is refused unless `follow_links`; in a
+    /// project, so is every other link.
     pub(super) fn read(
         place: &ConfigPlace,
         syntax: Syntax,
@@ -153,7 +154,7 @@ fn failed(path: &Path, error: &std::io::Error) -> CliError {
     }
 }
 
-/// The file that a path leads to, if that is inside its directory.
+/// The file that a path leads to, if that is inside its directory, and in a project at its own place.
 fn resolve(place: &ConfigPlace, follow_links: bool) -> Result<PathBuf, CliError> {
     let base = fs::canonicalize(&place.base).unwrap_or_else(|_| place.base.clone());
     let mut existing = place.path.clone();
@@ -179,8 +180,19 @@ fn resolve(place: &ConfigPlace, follow_links: bool) -> Result<PathBuf, CliError>
         .iter()
         .rev()
         .fold(found, |path, name| path.join(name));
-    if follow_links || path.starts_with(&base) {
+    let is_at_its_place = || {
+        let inside = place.path.strip_prefix(&place.base);
+        inside.is_ok_and(|inside| path == base.join(inside))
+    };
+    if follow_links || (path.starts_with(&base) && (!place.in_project || is_at_its_place())) {
         return Ok(path);
+    }
+    if path.starts_with(&base) {
+        return Err(CliError::bad_input(format!(
+            "{} leads to {}, another file of the project; `--follow-links` changes it there",
+            place.path.display(),
+            path.display()
+        )));
     }
     Err(CliError::bad_input(format!(
         "{} leads to {}, outside of {}; `--follow-links` changes it there",

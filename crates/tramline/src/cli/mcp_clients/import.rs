@@ -434,7 +434,7 @@ async fn undo(common: &CommonArgs, target: &Target, at: &Directories) -> CliResu
     }
     let own_place = super::client::ConfigPlace {
         path: record.own_file.clone(),
-        base: at.own_servers(target.scope).base,
+        ..at.own_servers(target.scope)
     };
     let own = ConfigFile::read(&own_place, Syntax::Json, target.follow_links)?;
     let mut own_text = own.text().to_owned();

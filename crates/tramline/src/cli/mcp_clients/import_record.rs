@@ -45,6 +45,7 @@ impl ImportRecord {
         ConfigPlace {
             path: folder.join(format!("{}.json", client.name())),
             base: own.base,
+            in_project: false,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{Home, SECRET};
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 const CLIENT_FILE: &str = "project/.cursor/mcp.json";
@@ -115,4 +116,36 @@ fn servers_that_a_project_brought_are_used_only_if_the_user_agrees() {
     let servers: Value = serde_json::from_str(&text(&own)).unwrap();
     assert_eq!(servers["mcpServers"]["nice"]["command"], "true");
     assert_eq!(servers["mcpServers"]["helper"]["command"], "sh");
+}
+
+#[test]
+fn links_of_a_project_are_followed_only_if_the_user_agrees() {
+    let home = Home::new();
+    let package = home.write("project/package.json", "{\"name\":\"x\"}\n");
+    let settings = home.write("project/config/settings.json", "{}\n");
+    fs::create_dir(home.path().join("project/.cursor")).unwrap();
+    symlink("../package.json", home.path().join(CLIENT_FILE)).unwrap();
+    symlink("config", home.path().join("project/.gemini")).unwrap();
+    for (client, target) in [("cursor", &package), ("gemini", &settings)] {
+        let before = text(target);
+        let refused = home.run(&["mcp", "install", client, "--scope", "project"]);
+        assert_eq!(refused.code(), 2, "{client}: {}", refused.err());
+        for part in [
+            target.file_name().unwrap().to_str().unwrap(),
+            "--follow-links",
+        ] {
+            assert!(refused.err().contains(part), "{}", refused.err());
+        }
+        assert_eq!(text(target), before);
+        let words = [
+            "mcp",
+            "install",
+            client,
+            "--scope",
+            "project",
+            "--follow-links",
+        ];
+        home.done(&words);
+        assert!(text(target).contains("tramline"));
+    }
 }
