@@ -34,6 +34,10 @@ pub(super) struct Import {
 /// before anything destructive.
 const GATED_TOOLSETS: &str = "library,control";
 
+/// The maximum number of servers that one import moves: each is an edit of two files that is checked
+/// against the whole file.
+const SERVERS_MAX: usize = 256;
+
 /// Everything that an import changes.
 struct ImportPlan {
     moved: Vec<FoundServer>,
@@ -158,6 +162,13 @@ impl ImportPlan {
                 ClientEntry::Server(_) | ClientEntry::Own { .. } => {}
                 ClientEntry::Stays { name, why } => stay.push((name, why)),
             }
+        }
+        if moved.len() > SERVERS_MAX {
+            return Err(CliError::bad_input(format!(
+                "{} has {} servers, and one import moves at most {SERVERS_MAX}; choose some with `--server`",
+                file.path.display(),
+                moved.len()
+            )));
         }
         check_names(&verb.only, &moved, &stay)?;
         let taken = entry_of(client, config, &target.name);

@@ -149,3 +149,20 @@ fn links_of_a_project_are_followed_only_if_the_user_agrees() {
         assert!(text(target).contains("tramline"));
     }
 }
+
+#[test]
+fn an_import_of_too_many_servers_is_refused() {
+    let home = Home::new();
+    let servers: serde_json::Map<String, Value> = (0..257)
+        .map(|number| (format!("s{number}"), json!({"command": "x"})))
+        .collect();
+    let before = json!({ "mcpServers": servers }).to_string();
+    let file = home.write(".cursor/mcp.json", &before);
+    let refused = home.run(&["mcp", "import", "cursor"]);
+    assert_eq!(refused.code(), 2, "{}", refused.err());
+    for part in ["257", "256", "--server"] {
+        assert!(refused.err().contains(part), "{}", refused.err());
+    }
+    assert_eq!(text(&file), before);
+    home.done(&["mcp", "import", "cursor", "--server", "s7", "--dry-run"]);
+}
