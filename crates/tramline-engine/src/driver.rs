@@ -8,7 +8,7 @@ use crate::clock;
 use crate::engine::{ChildOutcome, EngineInner};
 use crate::fault::Fault;
 use crate::journal_writer::JournalWriter;
-use crate::long_work::long_work;
+use crate::long_work::{long_work, off_worker_room};
 use crate::ports::{AppendError, Tool};
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
@@ -183,6 +183,7 @@ impl Driver {
             }
             self.yield_to_runtime().await;
             self.yield_to_writers().await?;
+            self.in_flight.poll_while(off_worker_room()).await;
             let decided = self.decide()?;
             self.publish_progress();
             if self.must_flush(decided) {

@@ -4,20 +4,30 @@
 //! connection and timer of that worker; next to the workers, with at most one computation per core,
 //! it delays no other task.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 /// How many long computations may run at once: one per core.
 fn slots_max() -> usize {
-    available_parallelism().map_or(1, usize::from)
+    // Asking the system reads files.
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| available_parallelism().map_or(1, usize::from));
+    *CORES
 }
 
 /// Computations that may be moved off the workers at once, running or waiting for a slot. Each
-/// takes a thread of the pool that also reads the store; further ones stay on their workers.
+/// takes a thread of the pool that also reads the store; further ones stay on their workers, so runs
+/// wait before they compute while there are about as many.
 const OFF_WORKER_MAX: usize = 128;
+
+/// From how many on runs wait: each worker may be about to start one more.
+fn crowded_from() -> usize {
+    OFF_WORKER_MAX.saturating_sub(slots_max()).max(1)
+}
 
 /// Slots for computations that started on a worker.
 static SLOTS: ComputeSlots = ComputeSlots {
@@ -26,6 +36,8 @@ static SLOTS: ComputeSlots = ComputeSlots {
 };
 /// How many computations are off the workers.
 static OFF_WORKER: AtomicUsize = AtomicUsize::new(0);
+/// Notified when there is room for more of them.
+static ROOM: Notify = Notify::const_new();
 
 /// A place off the workers, until it is dropped.
 struct OffWorkerPermit;
@@ -40,7 +52,23 @@ impl OffWorkerPermit {
 
 impl Drop for OffWorkerPermit {
     fn drop(&mut self) {
-        OFF_WORKER.fetch_sub(1, Ordering::AcqRel);
+        if OFF_WORKER.fetch_sub(1, Ordering::AcqRel) <= crowded_from() {
+            ROOM.notify_waiters();
+        }
+    }
+}
+
+/// Waits, without blocking a worker, until one more computation can be moved off the workers. To be awaited by
+/// everything that evaluates expressions in a task of its own, right before it does.
+pub(crate) async fn off_worker_room() {
+    let has_room = || OFF_WORKER.load(Ordering::Acquire) < crowded_from();
+    while !has_room() {
+        let mut room = pin!(ROOM.notified());
+        // Before the count is read: a computation that ends in between is not missed.
+        room.as_mut().enable();
+        if !has_room() {
+            room.await;
+        }
     }
 }
 
@@ -151,6 +179,38 @@ mod tests {
             .await
             .unwrap();
         long.await.unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn more_computations_than_threads_leave_the_workers_free() {
+        const COMPUTATIONS: usize = OFF_WORKER_MAX + 40;
+        let begun = Arc::new(AtomicUsize::new(0));
+        let (release, released) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let begin = || {
+            let (begun, release) = (Arc::clone(&begun), Arc::clone(&release));
+            let released = Arc::clone(&released);
+            tokio::spawn(async move {
+                begun.fetch_add(1, Ordering::SeqCst);
+                off_worker_room().await;
+                long_work(&mut || {
+                    while release.load(Ordering::SeqCst) == 0 {
+                        std::thread::yield_now();
+                    }
+                    released.fetch_add(1, Ordering::SeqCst);
+                });
+            })
+        };
+        let all: Vec<_> = (0..COMPUTATIONS).map(|_| begin()).collect();
+        // Never reached if computations block the workers.
+        while begun.load(Ordering::SeqCst) < COMPUTATIONS {
+            tokio::task::yield_now().await;
+        }
+        tokio::spawn(async {}).await.unwrap();
+        release.store(1, Ordering::SeqCst);
+        for one in all {
+            one.await.unwrap();
+        }
+        assert_eq!(released.load(Ordering::SeqCst), COMPUTATIONS);
     }
 
     #[tokio::test]
