@@ -18,7 +18,6 @@ use tramline_workflow::ids::{BUILTIN, Checkpoint, InvalidId, RunId};
 use tramline_workflow::run::Run;
 use tramline_workflow::text::display_name;
 use tramline_workflow::tool_schema::BuiltinSchemas;
-use tramline_workflow::workflow::{Action, Template};
 
 /// Maximum size of a document, in bytes. Larger ones are rejected before parsing.
 const DOCUMENT_BYTES_MAX: usize = 4 << 20;
