@@ -122,8 +122,10 @@ impl Lexicon {
     }
 
     fn parse(table: &'static str) -> Self {
-        let mut lexicon = Self::default();
-        lexicon.irregular = irregular_forms(table);
+        let mut lexicon = Self {
+            irregular: irregular_forms(table),
+            ..Self::default()
+        };
         let mut section = "";
         let mut next: Group = 0;
         let mut opposite_names = Vec::new();
