@@ -44,9 +44,13 @@ struct OffWorkerPermit;
 
 impl OffWorkerPermit {
     fn take() -> Option<Self> {
-        let more = |beside: usize| (beside < OFF_WORKER_MAX).then_some(beside + 1);
+        let more = |beside: usize| (beside < OFF_WORKER_MAX).then(|| beside + 1);
         let taken = OFF_WORKER.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
-        taken.is_ok().then_some(Self)
+        // Not `then_some`: a permit that was not given must not be made, because it would be returned.
+        match taken {
+            Ok(_) => Some(Self),
+            Err(_) => None,
+        }
     }
 }
 
@@ -139,8 +143,12 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
+    /// The slots and places are those of the process, so these tests take turns.
+    static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn long_work_never_takes_more_turns_than_there_are_cores() {
+        let _turn = TURN.lock().await;
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let begin = || {
             let (now, most) = (Arc::clone(&now), Arc::clone(&most));
@@ -162,6 +170,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn others_go_on_while_the_only_worker_computes() {
+        let _turn = TURN.lock().await;
         let (done, mut seen) = tokio::sync::oneshot::channel();
         let (begun, began) = std::sync::mpsc::channel();
         let long = tokio::spawn(async move {
@@ -181,8 +190,23 @@ mod tests {
         long.await.unwrap();
     }
 
+    #[tokio::test]
+    async fn a_refused_place_is_not_given_back() {
+        let _turn = TURN.lock().await;
+        let all: Vec<_> = (0..OFF_WORKER_MAX)
+            .map(|_| OffWorkerPermit::take())
+            .collect();
+        assert!(all.iter().all(Option::is_some));
+        for _ in 0..3 {
+            assert!(OffWorkerPermit::take().is_none());
+        }
+        drop(all);
+        assert_eq!(OFF_WORKER.load(Ordering::SeqCst), 0);
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn more_computations_than_threads_leave_the_workers_free() {
+        let _turn = TURN.lock().await;
         const COMPUTATIONS: usize = OFF_WORKER_MAX + 40;
         let begun = Arc::new(AtomicUsize::new(0));
         let (release, released) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
