@@ -12,6 +12,7 @@ use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
 use tramline_planner::Services;
 use tramline_workflow::authority::{AgentAnswers, AnswerChannel};
+use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::Checkpoint;
 use tramline_workflow::journal::Answer;
 
@@ -37,7 +38,14 @@ impl EditableTill {
             let (left, back) = gates.clone();
             async move {
                 left.add_permits(1);
-                back.acquire().await.unwrap().forget();
+                match back.acquire().await {
+                    Ok(permit) => permit.forget(),
+                    // Closed: the server is lost.
+                    Err(_) => {
+                        let lost = Failure::new(FailureKind::Unavailable, "gone");
+                        return Err(lost.after_sending());
+                    }
+                }
                 Ok(given)
             }
         };
@@ -194,7 +202,10 @@ async fn a_person_is_asked_before_a_call_in_doubt_is_repeated() {
     }
     drop(client);
     let client = connect(&till.server, Era::Modern).await;
-    // Until the server has noticed that, the call is still running.
+    // The call is still running, until its server is lost.
+    let told = call_sop(&client, "sop_call", call.clone()).await;
+    assert!(told.to_string().contains("still running"), "{told}");
+    till.back.close();
     let doubt = loop {
         let told = call_sop(&client, "sop_call", call.clone()).await;
         if !told.to_string().contains("still running") {
