@@ -109,8 +109,14 @@ fn add(workflow: &mut NearMissWorkflow, line: &'static str) -> Option<()> {
     let (kind, rest) = match line.split_once(':') {
         _ if line.starts_with("= ") => (Some(RequestKind::Same), &line[2..]),
         _ if line.starts_with("~ ") => (Some(RequestKind::Paraphrase), &line[2..]),
-        Some(("verbs", verbs)) => return Some(workflow.verbs = list(verbs, '/')),
-        Some(("objects", objects)) => return Some(workflow.objects = list(objects, ',')),
+        Some(("verbs", verbs)) => {
+            workflow.verbs = list(verbs, '/');
+            return Some(());
+        }
+        Some(("objects", objects)) => {
+            workflow.objects = list(objects, ',');
+            return Some(());
+        }
         Some((kind, rest)) => {
             let known = RequestKind::NEAR_MISSES.iter();
             let known = known.clone().find(|(_, name)| *name == kind);

@@ -122,7 +122,7 @@ impl ProgressPrinter {
                     false => "",
                 };
                 let (by, answer) = (answered.by, answered.answer);
-                self.line(&format!("├─ {by} answered{how}: {answer:?}"));
+                self.line(&format!("├─ {by} answered{how}: {}", answer.name()));
             }
             Update::Changed(change) => self.line(&format!("├─ {DIM}{change}{DIM:#}")),
             Update::Finished { outcome, .. } => self.finish(outcome, at_ms),

@@ -378,14 +378,11 @@ async fn store_terminal_rule(engine: &Engine, required: Option<bool>) -> Result<
     match required {
         None => {}
         Some(true) => engine.require_terminal().await?,
-        Some(false) => {
-            if engine.lift_terminal_rule(is_at_terminal()).await? {
-                output::status_line(
-                    "answers on the command line still need a terminal: another configuration requires it \
-                     (`approvals.terminal: true`), and only a server started in a terminal can lift that",
-                );
-            }
-        }
+        Some(false) if engine.lift_terminal_rule(is_at_terminal()).await? => output::status_line(
+            "answers on the command line still need a terminal: another configuration requires it \
+             (`approvals.terminal: true`), and only a server started in a terminal can lift that",
+        ),
+        Some(false) => {}
     }
     Ok(())
 }

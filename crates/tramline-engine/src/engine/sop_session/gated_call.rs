@@ -104,7 +104,7 @@ impl Engine {
         let doubt = |walk: &SopSession| !repeatable && !call.again && is_in_doubt(walk, &same);
         // Whether it happens is not in doubt while it is in flight: its result will be recorded.
         let in_flight = &self.0.sop_sessions.in_flight;
-        let running = |walk: &SopSession| !repeatable && in_flight.contains(walk, &same);
+        let running = |walk: &SopSession| !repeatable && in_flight.contains(walk, same);
         let may_repeat = self.may_repeat_in_doubt(&call.by);
         let is_exempt = self.pins().is_some() && self.is_exempt_tool(&tool);
         let decide = |walk: &SopSession| match asked(walk).is_some() || running(walk) || doubt(walk)
