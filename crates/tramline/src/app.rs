@@ -522,33 +522,38 @@ impl RunOrigin {
         serde_json::to_value(self).unwrap_or_default().into()
     }
 
-    /// Whether a run was started in this environment.
+    /// Whether a run was started in this environment: with the same servers, configuration and access. Paths are absolute, so
+    /// the working directory does not matter.
     pub fn covers(&self, run: &Run) -> bool {
         Self::from_value(&run.started.origin)
             .is_some_and(|theirs| self.is_same_environment(&theirs))
     }
 
-    /// Whether runs of both origins call the same servers, under the same configuration and with the same access. Relative
-    /// paths have been resolved, so the working directory does not matter.
-    pub fn is_same_environment(&self, other: &Self) -> bool {
-        let Self {
-            document,
-            documents,
-            config,
-            mcp_config,
-            directory: _,
-            roots,
-            hosts,
-            shell,
-        } = self;
-        (document, documents, config, mcp_config)
-            == (
-                &other.document,
-                &other.documents,
-                &other.config,
-                &other.mcp_config,
-            )
-            && (roots, hosts, shell) == (&other.roots, &other.hosts, &other.shell)
+    fn is_same_environment(&self, theirs: &Self) -> bool {
+        let directory = theirs.directory.clone();
+        *theirs
+            == Self {
+                directory,
+                ..self.clone()
+            }
+    }
+
+    /// Whether a run of another origin can be driven here: it was started in this environment, or in one that is gone.
+    ///
+    /// If its working directory does not exist, everything was moved, and nothing can be compared by path. It then belongs to
+    /// the same documents by name, unless it had a configuration and there is none here.
+    pub fn can_drive(&self, theirs: &Self) -> bool {
+        if theirs.directory.exists() {
+            return self.is_same_environment(theirs);
+        }
+        let names = |origin: &Self| -> Vec<_> {
+            let files = origin.files();
+            let names = files
+                .iter()
+                .map(|file| file.file_name().map(ToOwned::to_owned));
+            names.collect()
+        };
+        names(self) == names(theirs) && (theirs.config.is_none() || self.config.is_some())
     }
 
     /// Reads what [`Origin::to_value`] wrote.

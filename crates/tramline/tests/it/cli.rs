@@ -273,7 +273,7 @@ fn an_interrupted_run_can_be_resumed() {
     let loops = "version: '1.0'\nserver: {name: s, version: '1'}\nexecutionLimits: {maxNodeExecutions: 100000000, maxExecutionTimeMs: 600000}\n\
         tools:\n  - name: slow\n    description: d\n    inputSchema: {type: object}\n    nodes:\n      - {id: entry, type: entry, next: a}\n\
         \x20     - {id: a, type: transform, transform: {expr: '1'}, next: s}\n\
-        \x20     - {id: s, type: switch, conditions: [{rule: {'==': [1, 1]}, next: a}], next: exit}\n      - {id: exit, type: exit}\n";
+        \x20     - {id: s, type: switch, conditions: [{rule: {'==': [{var: a}, 1]}, next: a}], next: exit}\n      - {id: exit, type: exit}\n";
     std::fs::write(&file, loops).unwrap();
     let mut command = tramline.command(&["run", file.to_str().unwrap()]);
     let mut child = command

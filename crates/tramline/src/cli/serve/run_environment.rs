@@ -53,11 +53,7 @@ impl ServerEnvironment {
 impl RunEnvironment for ServerEnvironment {
     fn covers(&self, origin: &Value) -> bool {
         let theirs = RunOrigin::from_value(origin);
-        theirs.is_some_and(|theirs| {
-            self.origins
-                .iter()
-                .any(|mine| mine.is_same_environment(&theirs))
-        })
+        theirs.is_some_and(|theirs| self.origins.iter().any(|mine| mine.can_drive(&theirs)))
     }
 
     fn resume_outside(&self, run: &RunId) {
