@@ -61,6 +61,10 @@ fn edges(text: &str) -> Vec<String> {
         known_servers: KnownServers::Any,
         ..ReadOptions::default()
     };
+    // The editor shows references to a removed node as flaws; here only the edges matter.
+    let text = text
+        .replace("{ var: price }", "{ var: in.weight }")
+        .replace("price + 1", "in.weight + 1");
     let read = crate::read(text.as_bytes(), hint).unwrap();
     let edges = read.document.workflows[0].workflow.edges.iter();
     let mut edges: Vec<_> = edges

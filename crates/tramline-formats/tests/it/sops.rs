@@ -175,7 +175,7 @@ fn settings_in_a_second_block_are_an_error() {
     let file = |second: &str| {
         format!(
             "---\nname: two\n---\n```mermaid\nflowchart TD\nSTART --> PAY --> DONE\n```\n\n\
-             ## PAY\n```yaml\ntools: [pay]\n```\nPay.\n\n```yaml\n{second}\n```\n"
+             ## Node prompts\n\n### PAY\n```yaml\ntools: [pay]\n```\nPay.\n\n```yaml\n{second}\n```\n"
         )
     };
     let flaws = sop_markdown::read(file("confirm: true").as_bytes(), "two").unwrap_err();

@@ -281,7 +281,10 @@ async fn what_a_built_in_tool_asks_of_a_model_counts_too() {
     let services = Services::new(store, Arc::new(tools), ServiceOptions::default());
     let runner = LoopRunner::new(services.planner);
     let with = |first: &str| {
-        let mut request = planned(json!([{"tool": first}, {"tool": "other:llm"}]));
+        let mut request = planned(json!([
+            {"tool": first, "args": {"prompt": "x"}},
+            {"tool": "other:llm"},
+        ]));
         request.budget = Some(tramline_workflow::journal::Budget {
             tokens: Some(6),
             ..Default::default()

@@ -20,10 +20,10 @@ tools:
     inputSchema: {type: object}
     nodes:
       - {id: entry, type: entry, next: "try it"}
-      - {id: "try it", type: mcp, server: builtin, tool: http, retry: 2, approval: true, on-error: end, next: more}
+      - {id: "try it", type: mcp, server: builtin, tool: http, args: {url: "http://x"}, retry: 2, approval: true, on-error: end, next: more}
       - id: more
         type: switch
-        conditions: [{rule: {"<": [{var: "$executionCount('x\"y')"}, 3]}, next: "try it"}]
+        conditions: [{rule: {"<": [{var: "$length('x\"y')"}, 3]}, next: "try it"}]
         next: end
       - {id: end, type: transform, transform: {expr: "{\"a\": 1 # 2}" }, next: exit}
       - {id: exit, type: exit}
@@ -43,7 +43,7 @@ fn mermaid_and_dot_escape_what_they_would_read() {
     entry --> n1
     n1 --> more
     n1 -.->|"error"| n2
-    more -->|"$executionCount('x#34;y') #60; 3"| n1
+    more -->|"$length('x#34;y') #60; 3"| n1
     more -->|"otherwise"| n2
     n2 --> exit
 "##
@@ -51,7 +51,7 @@ fn mermaid_and_dot_escape_what_they_would_read() {
     let dot = dot(&picture);
     for line in [
         r#""end" [label="end\n{\"a\": 1}", shape=parallelogram, margin=0];"#,
-        r#""more" -> "try it" [label="$executionCount('x\"y') < 3"];"#,
+        r#""more" -> "try it" [label="$length('x\"y') < 3"];"#,
         r#""try it" -> "end" [label="error", style=dashed, color=firebrick, fontcolor=firebrick];"#,
     ] {
         assert!(dot.contains(line), "{line}\n{dot}");

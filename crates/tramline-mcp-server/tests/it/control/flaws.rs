@@ -184,7 +184,7 @@ async fn a_call_without_a_required_argument_is_rejected() {
         let error = call_rejected(&client, "execute_dag", workflow).await;
         let details = error["data"]["details"].to_string();
         assert!(details.contains("`amount`"), "{error}");
-        assert_eq!(error["data"]["details"][0]["path"], "/tasks/0/tool");
+        assert_eq!(error["data"]["details"][0]["path"], "/tasks/0/arguments");
     }
     for arguments in [
         json!({"to": "x", "amount": 1}),
@@ -205,5 +205,10 @@ async fn a_call_without_a_required_argument_is_rejected() {
         "new_tasks": [{"id": "x", "tool": "t:echo", "arguments": {"to": "x"}}],
     });
     let error = call_rejected(&client, "replan", added).await;
-    assert!(error.to_string().contains("task `x` lacks"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("`x` lacks the argument `amount`"),
+        "{error}"
+    );
 }
