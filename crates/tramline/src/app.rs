@@ -4,7 +4,6 @@ use crate::api::AppTools;
 use crate::config::{self, Config};
 use crate::protected_paths::{self, ProtectedList};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_builtin::{Builtin, BuiltinAccess, ProtectedPath, SERVER};
 use tramline_catalog::Catalog;
