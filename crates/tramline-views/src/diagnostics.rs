@@ -10,6 +10,7 @@ use tramline_formats::node_spans::NodeSpans;
 use tramline_formats::{ReadOptions, SourceKind, read, sop_markdown};
 use tramline_workflow::flaw::{Flaw, Severity};
 use tramline_workflow::sop::Sop;
+use tramline_workflow::tool_schema::StructureOnly;
 
 /// The result of checking a document.
 #[derive(Debug, Serialize)]
@@ -94,7 +95,16 @@ fn check_workflows(text: &str, hint: ReadOptions<'_>) -> DocumentReport {
             read.document.warnings,
             read.document.workflows,
         ),
-        Err(flaws) => (places.format(), flaws, Vec::new()),
+        Err(flaws) => {
+            // A node that was just added has no arguments yet, and must be shown all the same.
+            let structure = ReadOptions {
+                tools: &StructureOnly,
+                ..hint
+            };
+            let drawn = read(text.as_bytes(), structure);
+            let graphs = drawn.map(|read| read.document.workflows);
+            (places.format(), flaws, graphs.unwrap_or_default())
+        }
     };
     let seen = graphs.iter().map(|graph| {
         let workflow = &graph.workflow;

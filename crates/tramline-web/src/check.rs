@@ -14,6 +14,7 @@ use tramline_formats::{
 };
 use tramline_views::diagnostics;
 use tramline_views::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
+use tramline_workflow::tool_schema::StructureOnly;
 
 /// A document as text.
 #[derive(Debug, Deserialize)]
@@ -126,6 +127,7 @@ fn diagram(
         format,
         name: Format::of_file(name).1,
         known_servers: KnownServers::Any,
+        tools: &StructureOnly,
         ..ReadOptions::default()
     };
     let read = tramline_formats::read(given.text.as_bytes(), hint).map_err(ApiError::flawed)?;

@@ -31,6 +31,11 @@ impl ToolSchema {
 pub trait ToolSchemas: fmt::Debug + Sync {
     /// The schemas of a tool, if they are known. Does not ask servers.
     fn find(&self, tool: &ToolName) -> Option<ToolSchema>;
+
+    /// Whether references and arguments are checked at all.
+    fn checks_references(&self) -> bool {
+        true
+    }
 }
 
 /// The schemas of the built-in tools, which are always known.
@@ -43,6 +48,20 @@ impl ToolSchemas for BuiltinSchemas {
             true => builtin_tools::schema(&tool.tool).cloned(),
             false => None,
         }
+    }
+}
+
+/// Nothing but the structure is checked: for the picture of a document that is still being written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StructureOnly;
+
+impl ToolSchemas for StructureOnly {
+    fn find(&self, _: &ToolName) -> Option<ToolSchema> {
+        None
+    }
+
+    fn checks_references(&self) -> bool {
+        false
     }
 }
 

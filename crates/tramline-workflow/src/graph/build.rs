@@ -34,7 +34,7 @@ impl Graph {
         workflow: impl Into<Arc<Workflow>>,
         tools: &dyn ToolSchemas,
     ) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
-        Self::build_with(workflow.into(), Some(tools))
+        Self::build_with(workflow.into(), tools.checks_references().then_some(tools))
     }
 
     fn build_with(
