@@ -1,7 +1,7 @@
 //! What is known about a value before it exists: its type, and the fields of objects.
 //!
-//! A shape never claims more than is certain: what is not known is [`Shape::Any`], and whoever
-//! checks against it stays silent.
+//! A shape never claims more than is certain: what is not known is [`Shape::Any`], and a
+//! check against it finds nothing.
 
 use crate::value::{Str, Value};
 use std::sync::Arc;

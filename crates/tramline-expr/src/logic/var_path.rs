@@ -91,7 +91,7 @@ impl VarPath {
         find(data, &self.segments)
     }
 
-    /// The name of each segment, and the index it stands for.
+    /// The name of each segment, and the index it means.
     pub(super) fn segments(&self) -> impl Iterator<Item = (&Str, Option<usize>)> {
         let segments = self.segments.iter();
         segments.map(|segment| (&segment.name, segment.index))

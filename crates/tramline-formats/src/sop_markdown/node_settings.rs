@@ -34,27 +34,14 @@ const KNOWN: [&str; 17] = [
     "description",
 ];
 
-/// Fields that are settings and nothing else: the words of the other ones also appear in examples for agents.
-const SETTINGS_ONLY: [&str; 13] = [
-    "tools",
-    "tool_hints",
-    "must_call",
-    "slots",
-    "guards",
-    "confirm",
-    "args",
-    "once_per",
-    "max_calls",
-    "lookups",
-    "max_visits",
-    "hub",
-    "sop",
-];
+/// Fields whose names also appear in examples that instructions give to agents.
+const ALSO_IN_EXAMPLES: [&str; 4] = ["examples", "prompt", "policy", "description"];
 
 /// The first setting in a block of YAML that is not the one with the settings.
 pub(super) fn setting_in(at: Spanned<'_>) -> Option<&'static str> {
-    let has = |name: &&str| at.fields().any(|(key, _)| key == *name);
-    SETTINGS_ONLY.into_iter().find(has)
+    let is_setting =
+        |name: &&str| !ALSO_IN_EXAMPLES.contains(name) && at.fields().any(|(key, _)| key == *name);
+    KNOWN.into_iter().find(is_setting)
 }
 
 /// Fields that would silently not apply without a value.
