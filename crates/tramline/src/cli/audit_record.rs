@@ -57,6 +57,7 @@ pub(super) fn audited_command(verb: &Verb) -> Option<AuditedCommand> {
         | Verb::Trace(_)
         | Verb::Eval(_)
         | Verb::Explain(_)
+        | Verb::Schema(_)
         | Verb::Completions(_)
         | Verb::Doctor(_) => None,
     }

@@ -16,6 +16,7 @@ mod control;
 mod convert;
 mod debugging;
 mod downstream;
+mod editors;
 mod examples;
 mod fuzz_seeds;
 mod gallery;
