@@ -34,7 +34,6 @@ async function opened(id: string): Promise<{ page: Page; errors: string[] }> {
 
 async function cursor(page: Page, words: string): Promise<void> {
   const line = text(page).locator(".cm-line", { hasText: words }).first();
-  await line.scrollIntoViewIfNeeded();
   await line.click();
   // Long lines are wrapped: the first press goes to the end of the visible line.
   await page.keyboard.press("End");

@@ -77,7 +77,6 @@ test("a document and its graph", async () => {
   const { page } = await open(browser, `${tram.url}/documents/order.yaml`);
   await page.waitForSelector(".node");
   const line = page.locator(".cm-line", { hasText: "id: small" });
-  await line.scrollIntoViewIfNeeded();
   await line.click();
   await page.getByRole("button", { name: "Show all" }).click();
   await page.locator('[data-node="small"]').click();

@@ -22,7 +22,6 @@ const file = () => join(tram.folder, "switch.yaml");
 
 async function typed(page: Page, words: string): Promise<void> {
   const line = text(page).locator(".cm-line", { hasText: "id: express" }).first();
-  await line.scrollIntoViewIfNeeded();
   await line.click();
   // Long lines are wrapped: the first press goes to the end of the visible line.
   await page.keyboard.press("End");
