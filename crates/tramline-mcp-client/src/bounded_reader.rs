@@ -221,10 +221,11 @@ fn id_at_start(head: &[u8]) -> Option<u64> {
 fn id_at_end(tail: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(tail);
     let rest = text.trim_end().strip_suffix('}')?.trim_end();
-    let digits = rest.rfind(|c: char| !c.is_ascii_digit())? + 1;
-    let before = rest[..digits].trim_end().strip_suffix(':')?.trim_end();
+    let before = rest.trim_end_matches(|c: char| c.is_ascii_digit());
+    let id = rest.strip_prefix(before)?;
+    let before = before.trim_end().strip_suffix(':')?.trim_end();
     before.ends_with("\"id\"").then_some(())?;
-    rest[digits..].parse().ok()
+    id.parse().ok()
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for BoundedReader<R> {
@@ -278,6 +279,21 @@ mod tests {
         let (out, fault) = through(input, 100).await;
         assert_eq!(out.as_bytes(), input);
         assert_eq!(fault, None);
+    }
+
+    #[test]
+    fn an_id_at_the_end_is_read_after_any_bytes() {
+        assert_eq!(id_at_end(br#"text","id": 17 }"#), Some(17));
+        for tail in [
+            &b"\xff\xff}"[..],
+            "é12}".as_bytes(),
+            "\"id\":é}".as_bytes(),
+            b"12}",
+            b"}",
+            b"",
+        ] {
+            assert_eq!(id_at_end(tail), None, "{tail:?}");
+        }
     }
 
     #[tokio::test]
