@@ -27,6 +27,8 @@ struct SoakOptions {
     storm: u64,
     seed: Option<u64>,
     debug: bool,
+    /// The program under test, if it exists already: a release that was built elsewhere.
+    program: Option<PathBuf>,
 }
 
 /// Runs the soak named by the first argument.
@@ -49,13 +51,16 @@ fn parse_options(arguments: &[String]) -> Result<SoakOptions> {
         storm: STORM_KILLS,
         seed: None,
         debug: false,
+        program: None,
     };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
+        let mut value = |what: &str| {
+            let given = arguments.next();
+            given.with_context(|| format!("{argument} needs a {what}"))
+        };
         let mut number = || -> Result<u64> {
-            let text = arguments
-                .next()
-                .with_context(|| format!("{argument} needs a number"))?;
+            let text = value("number")?;
             text.parse()
                 .with_context(|| format!("{argument} {text}: not a number"))
         };
@@ -64,7 +69,10 @@ fn parse_options(arguments: &[String]) -> Result<SoakOptions> {
             "--storm" => wish.storm = number()?,
             "--seed" => wish.seed = Some(number()?),
             "--debug" => wish.debug = true,
-            _ => bail!("unknown argument `{argument}`; use --kills, --storm, --seed or --debug"),
+            "--program" => wish.program = Some(value("path")?.into()),
+            _ => bail!(
+                "unknown argument `{argument}`; use --kills, --storm, --seed, --debug or --program"
+            ),
         }
     }
     Ok(wish)
@@ -72,12 +80,17 @@ fn parse_options(arguments: &[String]) -> Result<SoakOptions> {
 
 /// Builds the programs under test, and returns the settings of the run.
 fn prepare(wish: &SoakOptions) -> Result<SoakSettings> {
-    let (target, built) = build(wish.debug)?;
+    let (target, built) = build(wish.debug, wish.program.is_none())?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
     let seed = wish.seed.unwrap_or(now);
     println!("seed {seed}");
     Ok(SoakSettings {
-        tramline: built.join("tramline"),
+        tramline: match &wish.program {
+            Some(program) => program
+                .canonicalize()
+                .with_context(|| format!("the program {} cannot be found", program.display()))?,
+            None => built.join("tramline"),
+        },
         unruly: built.join("unruly"),
         dir: target.join("soak").join(now.to_string()),
         kills: wish.kills,
@@ -130,12 +143,13 @@ fn crash(wish: &SoakOptions) -> Result<()> {
     )
 }
 
-/// Builds the program and the test server; returns cargo's target directory and that of the
+/// Builds the test server, and the program unless one is given; returns cargo's target directory and that of the
 /// binaries.
-fn build(is_debug: bool) -> Result<(PathBuf, PathBuf)> {
-    let packages = ["--package", "tramline", "--package", "tramline-test-server"];
-    let mut build = shell::cargo(&["build", "--bins"]);
-    build.args(packages);
+fn build(is_debug: bool, with_program: bool) -> Result<(PathBuf, PathBuf)> {
+    let mut build = shell::cargo(&["build", "--bins", "--package", "tramline-test-server"]);
+    if with_program {
+        build.args(["--package", "tramline"]);
+    }
     if !is_debug {
         build.arg("--release");
     }
@@ -154,17 +168,19 @@ mod tests {
     #[test]
     fn options_are_parsed() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let given = parse_options(&words("--kills 5 --storm 6 --seed 7 --debug")).unwrap();
+        let given =
+            parse_options(&words("--kills 5 --storm 6 --seed 7 --debug --program p")).unwrap();
         let wanted = SoakOptions {
             kills: 5,
             storm: 6,
             seed: Some(7),
             debug: true,
+            program: Some("p".into()),
         };
         assert_eq!(given, wanted);
         let usual = parse_options(&[]).unwrap();
         assert_eq!((usual.kills, usual.storm), (KILLS, STORM_KILLS));
-        for bad in ["--kills", "--kills many", "--slow"] {
+        for bad in ["--kills", "--kills many", "--program", "--slow"] {
             assert!(parse_options(&words(bad)).is_err(), "{bad}");
         }
     }

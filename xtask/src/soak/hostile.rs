@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &[String]) -> Result<()> {
     let options = parse_options(arguments)?;
     let (target, built) = match &options.program {
         Some(_) => (crate::paths::target(), crate::paths::target().join("debug")),
-        None => super::build(options.debug)?,
+        None => super::build(options.debug, true)?,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
     let seed = options.seed.unwrap_or(now);
