@@ -10,6 +10,7 @@ mod dispatch;
 mod limits;
 mod malformed;
 mod origin;
+mod refused_requests;
 mod sessions;
 mod stateless;
 
@@ -18,6 +19,7 @@ use super::connection::ClientConnection;
 use access::AccessControl;
 use axum::Router;
 use axum::body::Body;
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::middleware::from_fn_with_state;
@@ -34,6 +36,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tramline_expr::Str;
+use tramline_workflow::ids::RunId;
 
 /// Minimum length of a token beyond loopback, in bytes: shorter ones can be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
@@ -190,7 +193,13 @@ pub struct ExtraRoutes {
     pub guarded: Router,
     /// Routes without a token; on loopback they still require a local host name.
     pub open: Router,
+    /// The command of a request to a guarded route, and its run, if it changes something: the audit
+    /// has such a request even if it is not admitted.
+    pub command: Option<CommandOf>,
 }
+
+/// Finds the command of a request, and the run that it is about.
+pub type CommandOf = fn(&Request) -> Option<(String, Option<RunId>)>;
 
 /// A bound listener with its server.
 pub struct HttpListener {
@@ -229,9 +238,10 @@ impl Server {
         let limits = http.limits.clone();
         let sessions = Arc::new(HttpSessions::new(&limits));
         let shared = Arc::clone(&self.0);
+        let shared_engine = shared.engine.clone();
         let library = self.service(Arc::clone(&sessions), &stop);
         let direct = StatelessHandler::new(shared, library, sessions, stop.clone());
-        let door = Arc::new(AccessControl::new(http));
+        let door = Arc::new(AccessControl::new(http, shared_engine, beside.command));
         let front = Dispatch {
             routes: routes(beside, &door),
             access: door,

@@ -39,7 +39,7 @@ mod tools;
 mod trace_context;
 
 pub use catalog::NameTaken;
-pub use http::{ExtraRoutes, HttpFault, HttpLimits, HttpOptions, NamedToken};
+pub use http::{CommandOf, ExtraRoutes, HttpFault, HttpLimits, HttpOptions, NamedToken};
 pub use options::ServerOptions;
 pub use server_info::ServerDescription;
 pub use tools::sop::{PinOptions, PinnedProcedure};

@@ -26,8 +26,7 @@ pub(crate) async fn record_request(
     request: Request,
     next: Next,
 ) -> Response {
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if reads || UNAUDITED.contains(&request.uri().path()) {
+    if !is_audited(&request) {
         return next.run(request).await;
     }
     let (request, said) = match read_request(request).await {
@@ -43,6 +42,17 @@ pub(crate) async fn record_request(
         Ok((response, _)) => response,
         Err(fault) => ApiError::from(fault).into_response(),
     }
+}
+
+fn is_audited(request: &Request) -> bool {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    !reads && !UNAUDITED.contains(&request.uri().path())
+}
+
+/// The command of a request and its run, if it changes something: for the audit of requests that are not
+/// admitted.
+pub fn audited_command(request: &Request) -> Option<(String, Option<RunId>)> {
+    is_audited(request).then(|| command(request))
 }
 
 /// A request with its parsed body, if that is short.

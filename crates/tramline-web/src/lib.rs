@@ -41,6 +41,7 @@ use tramline_engine::{EXPORT_BYTES_MAX, Engine};
 use tramline_expr::{Str, Value};
 
 pub use access::{FurtherAddress, PrintAddress, StudioAccess};
+pub use audit::audited_command;
 pub use documents::DocumentFiles;
 pub use metrics::{MetricsRenderer, metrics};
 pub use tramline_engine::{Admission, RunOwner};

@@ -5,15 +5,16 @@
 //! that can only mean this machine.
 
 use super::super::caller::Caller;
-use super::HttpOptions;
 use super::origin::{self, SingleHeader};
+use super::refused_requests::RefusedRequests;
+use super::{CommandOf, HttpOptions};
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderValue};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use tramline_engine::{Admission, Respondent, RunOwner};
+use tramline_engine::{Admission, Engine, Respondent, RunOwner};
 use tramline_workflow::authority::AnswerChannel;
 
 /// Whether a route requires a token.
@@ -90,12 +91,27 @@ pub(super) struct AccessControl {
     http: HttpOptions,
     /// Whether the server listens on loopback only.
     is_local: bool,
+    refused: RefusedRequests,
 }
 
 impl AccessControl {
-    pub(super) fn new(http: HttpOptions) -> Self {
+    pub(super) fn new(http: HttpOptions, engine: Engine, command: Option<CommandOf>) -> Self {
         let is_local = http.address.ip().is_loopback();
-        Self { http, is_local }
+        Self {
+            http,
+            is_local,
+            refused: RefusedRequests::new(engine, command),
+        }
+    }
+
+    /// Answers a request to a guarded route that is not admitted, after recording it in the audit.
+    pub(super) async fn refuse(&self, request: Request, refusal: AccessRefusal) -> Response {
+        let (kind, message) = (refusal.kind(), refusal.message());
+        let note = self.refused.note(&request, kind, message);
+        // Its body cannot be shared between threads, and is not read.
+        drop(request);
+        self.refused.write(note).await;
+        refusal.into_response()
     }
 
     /// Admits a request and attaches its caller, or returns why it is rejected.
@@ -186,7 +202,7 @@ pub(super) async fn require_token(
 ) -> Response {
     match door.admit(&mut request, RouteAccess::Guarded) {
         Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => door.refuse(request, refusal).await,
     }
 }
 

@@ -7,7 +7,7 @@ use super::access::{AccessControl, RouteAccess};
 use super::stateless::StatelessHandler;
 use axum::Router;
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use std::sync::Arc;
 use tower_service::Service;
 
@@ -31,12 +31,12 @@ impl Dispatch {
         }
         match self.access.admit(&mut request, RouteAccess::Guarded) {
             Ok(()) => self.stateless.answer(request).await,
-            Err(refusal) => refusal.into_response(),
+            Err(refusal) => self.access.refuse(request, refusal).await,
         }
     }
 }
 
-fn is_mcp(path: &str) -> bool {
+pub(super) fn is_mcp(path: &str) -> bool {
     let below = path.strip_prefix(PATH);
     below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }

@@ -1,14 +1,17 @@
 //! Many clients with both handshakes at one address.
 
 use super::support::{
-    ERAS, Era, approving, calling, connect_over, forms, over_http, serving, structured,
+    ERAS, Era, approving, calling, connect_over, forms, over, over_http, services, serving,
+    structured, tools,
 };
 use futures_util::future::join_all;
 use serde_json::json;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
-use tramline_mcp_server::{HttpFault, HttpOptions, NamedToken, Server, Toolset};
+use tramline_engine::testing::MemoryStore;
+use tramline_mcp_server::{ExtraRoutes, HttpFault, HttpOptions, NamedToken, Server, Toolset};
+use tramline_workflow::ids::RunId;
 
 /// Serves until the guard is dropped.
 pub(super) async fn listen(
@@ -136,4 +139,53 @@ async fn a_named_token_is_as_long_as_the_other() {
     assert!(matches!(short, Err(HttpFault::TokenTooShort { .. })));
     let blank = listened(http("127.0.0.1:0", " ")).await;
     assert!(matches!(blank, Err(HttpFault::InvalidToken(_))));
+}
+
+/// Somebody without a token tries to answer: nothing happens, and the audit says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_without_a_token_is_in_the_audit() {
+    let services = services(MemoryStore::default(), tools());
+    let server = over(services.clone(), &[Toolset::Control], Vec::new());
+    let answer = axum::routing::post(async || "answered");
+    let beside = ExtraRoutes {
+        guarded: axum::Router::new().route("/api/approvals/{point}", answer),
+        command: Some(|_| Some(("answer".to_owned(), Some(RunId::new(1, 2))))),
+        ..ExtraRoutes::default()
+    };
+    let http = HttpOptions {
+        token: Some("secret".to_owned()),
+        ..HttpOptions::at("127.0.0.1:0".parse().unwrap())
+    };
+    let stop = CancellationToken::new();
+    let listening = server.listen_with_routes(http, beside, stop.clone()).await;
+    let listening = listening.unwrap();
+    let address = listening.address;
+    tokio::spawn(listening.serve());
+    let _guard = stop.drop_guard();
+    for path in ["/api/approvals/x", "/mcp", "/api/approvals/x"] {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    }
+    let notes = services.engine.audit_notes(0, None).await.unwrap();
+    let told: Vec<_> = notes
+        .iter()
+        .map(|it| (it["door"].as_str(), it["command"].as_str(), &it["times"]))
+        .collect();
+    let wanted = [
+        (Some("http"), Some("answer"), &json!(2)),
+        (Some("mcp"), Some("request"), &json!(null)),
+    ];
+    assert_eq!(told, wanted, "{notes:?}");
+    assert_eq!(notes[0]["run_id"], RunId::new(1, 2).as_str());
+    for note in &notes {
+        assert_eq!(note["result"], "refused");
+        let why = note["error"].as_str().unwrap();
+        assert!(why.starts_with("token_needed"), "{note}");
+    }
 }

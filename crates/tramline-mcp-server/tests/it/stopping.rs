@@ -33,7 +33,7 @@ async fn it_ends_whatever_is_open() {
         .route("/silence", axum::routing::get(silence));
     let beside = ExtraRoutes {
         guarded: routes,
-        open: axum::Router::new(),
+        ..ExtraRoutes::default()
     };
     let http = HttpOptions {
         limits: HttpLimits {

@@ -271,6 +271,7 @@ fn extra_routes(
     ExtraRoutes {
         guarded,
         open: tramline_web::studio(Arc::clone(access)),
+        command: Some(tramline_web::audited_command),
     }
 }
 
