@@ -265,6 +265,7 @@ impl Engine {
             ttl_ms,
             owner,
             upstream,
+            by,
             intent,
             agent,
         } = start;
@@ -282,7 +283,7 @@ impl Engine {
             input,
             policy,
             session,
-            by: self.0.options.process_name.clone(),
+            by: by.unwrap_or_else(|| self.0.options.process_name.clone()),
             origin,
             parent,
             fork: None,

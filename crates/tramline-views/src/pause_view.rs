@@ -15,6 +15,7 @@ mod planned_call;
 mod text_lines;
 
 pub use call::{Extent, annotations_value, fixed_fields, is_editable, truncated, value_at};
+pub use context::session_calls_value;
 pub use file_change::FileChange;
 pub use planned_call::planned_call_value;
 pub use text_lines::detail_lines;

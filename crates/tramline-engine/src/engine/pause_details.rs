@@ -3,11 +3,13 @@
 
 use super::{Engine, LoadedRun};
 use crate::fault::Fault;
+use crate::ports::RunStatus;
 use std::time::Duration;
 use tramline_expr::{Map, Value};
 use tramline_views::pause_view::{self, Extent};
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::journal::{Pause, ProposedCall};
+use tramline_workflow::run::Run;
 
 /// Time for a preview. A slower one is omitted: a network drive must not delay the question.
 const PREVIEW_MAX: Duration = Duration::from_secs(5);
@@ -45,12 +47,35 @@ impl Engine {
             }
             map.insert("call", shown.into());
         }
+        if let Value::Object(map) = &mut told {
+            self.add_session(run, std::sync::Arc::make_mut(map)).await;
+        }
         if let (Pause::Child { run: child, .. }, Value::Object(map)) = (pause, &mut told)
             && let Some(questions) = self.child_questions(child).await
         {
             std::sync::Arc::make_mut(map).insert("child", questions);
         }
         self.redact_value(told).await
+    }
+
+    /// Adds the agent and the calls of the SOP session whose call a run asks about, if it is such a
+    /// run: its own journal begins with the question.
+    async fn add_session(&self, run: &Run, told: &mut Map) {
+        let Some(parent) = &run.started.parent else {
+            return;
+        };
+        let row = self.0.store.row(&parent.run).await;
+        if !matches!(row, Ok(Some(row)) if row.index_row.status == RunStatus::SopSession) {
+            return;
+        }
+        if let Ok(entries) = self.entries(&parent.run).await {
+            let done = pause_view::session_calls_value(&entries, &run.id);
+            told.insert("done", done);
+        }
+        let requested = told.get("requested").and_then(Value::as_object);
+        let mut requested = requested.cloned().unwrap_or_default();
+        requested.insert("agent", run.started.by.clone().into());
+        told.insert("requested", requested.into());
     }
 
     /// All pauses of a run, loaded by its id.

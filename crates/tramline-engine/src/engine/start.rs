@@ -34,6 +34,8 @@ pub struct RunStart {
     pub owner: Option<Str>,
     /// The caller's trace span that the run belongs to.
     pub upstream: Option<TraceContext>,
+    /// Who asked for it, if that is not this process.
+    pub by: Option<Str>,
     /// The intent it was planned for, if its plan may be recorded.
     pub intent: Option<Str>,
     /// The mark of its parent run; the engine marks other runs itself.
@@ -71,6 +73,7 @@ impl RunStart {
             ttl_ms: None,
             owner: None,
             upstream: None,
+            by: None,
             intent: None,
             agent: None,
         }

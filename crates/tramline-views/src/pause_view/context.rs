@@ -2,10 +2,12 @@
 
 use crate::step_tracker::{Activity, StepTracker, Update};
 use std::collections::HashMap;
+use std::sync::Arc;
 use tramline_expr::{Map, Value};
-use tramline_workflow::ids::StepNo;
-use tramline_workflow::journal::Entry;
+use tramline_workflow::ids::{RunId, StepNo};
+use tramline_workflow::journal::{Entry, Event, SopEvent};
 use tramline_workflow::run::Run;
+use tramline_workflow::sop::Sop;
 use tramline_workflow::workflow::Action;
 
 /// Recent calls that are shown; older ones are only counted.
@@ -64,13 +66,59 @@ pub(super) fn calls_value(run: &Run, entries: &[Entry]) -> Value {
             call.status = end.status();
         }
     }
+    progress_value(run.step_count.into(), &calls)
+}
+
+/// The calls of an SOP session so far, except the one that an approval run asks about. Its steps are
+/// the moves.
+pub fn session_calls_value(entries: &[Entry], asking: &RunId) -> Value {
+    let mut calls: Vec<PastCall<'_>> = Vec::new();
+    let mut places: HashMap<u32, usize> = HashMap::new();
+    let (mut sops, mut node, mut moves): (&[Arc<Sop>], &str, usize) = (&[], "", 0);
+    for entry in entries {
+        let Event::Sop(event) = &entry.event else {
+            continue;
+        };
+        match event {
+            SopEvent::SopStarted(begun) => sops = &begun.sops,
+            SopEvent::Moved(moved) => {
+                let sop = sops.get(moved.to.sop as usize);
+                let to = sop.and_then(|sop| sop.nodes.get(moved.to.node.index()));
+                node = to.map_or("", |it| it.id.as_str());
+                moves += 1;
+            }
+            SopEvent::ToolCalled(called) if called.run.as_ref() != Some(asking) => {
+                places.insert(called.call, calls.len());
+                calls.push(PastCall {
+                    node,
+                    tool: called.tool.to_string(),
+                    arguments: &called.arguments,
+                    status: "open",
+                });
+            }
+            SopEvent::ToolAnswered(answered) => {
+                let place = places.get(&answered.call).copied();
+                if let Some(call) = place.and_then(|at| calls.get_mut(at)) {
+                    call.status = match &answered.failure {
+                        None => "succeeded",
+                        Some(_) => "failed",
+                    };
+                }
+            }
+            SopEvent::ToolCalled(_) | SopEvent::Noted(_) | SopEvent::Refused(_) => {}
+        }
+    }
+    progress_value(moves.into(), &calls)
+}
+
+fn progress_value(steps: Value, calls: &[PastCall<'_>]) -> Value {
     let before = calls.len().saturating_sub(CALLS_SHOWN_MAX);
     let latest = calls[before..].iter().map(PastCall::value);
-    let mut told = Map::new();
-    told.insert("steps", run.step_count.into());
-    told.insert("calls", calls.len().into());
-    told.insert("latest", Value::array(latest));
-    told.into()
+    Value::object([
+        ("steps", steps),
+        ("calls", calls.len().into()),
+        ("latest", Value::array(latest)),
+    ])
 }
 
 /// A past call.

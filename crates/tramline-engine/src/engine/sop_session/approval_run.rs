@@ -156,6 +156,7 @@ impl Engine {
         id: &RunId,
         question: CallApproval,
         origin: Value,
+        by: &Str,
     ) -> Result<RunId, Fault> {
         let run = question.run.clone();
         if self.0.store.row(&run).await?.is_some() {
@@ -172,6 +173,7 @@ impl Engine {
         let mut start = RunStart::new(Arc::new(question.graph(source)?), question.input());
         start.origin = origin;
         start.owner = question.owner.clone();
+        start.by = Some(by.clone());
         start.ttl_ms = question.ttl_ms;
         start.agent = self.agent_mark(None).map(|mut agent| {
             agent.conversations = vec![id.clone()];

@@ -97,7 +97,8 @@ impl Engine {
             && !self.is_withdrawn(&question).await?
         {
             return Ok(GatedCallOutcome::AwaitsApproval(
-                self.start_approval_run(id, question, call.origin).await?,
+                self.start_approval_run(id, question, call.origin, &call.by.name)
+                    .await?,
             ));
         }
         // The same call may have happened if it was sent before without a result.
@@ -146,7 +147,8 @@ impl Engine {
         if let Some(question) = question {
             return match has_secret {
                 false => Ok(GatedCallOutcome::AwaitsApproval(
-                    self.start_approval_run(id, question, call.origin).await?,
+                    self.start_approval_run(id, question, call.origin, &call.by.name)
+                        .await?,
                 )),
                 true => self.reject_secret_call(id, number).await,
             };

@@ -306,3 +306,30 @@ async fn an_abandoned_session_expires_and_says_so() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn a_question_shows_which_agent_asks_and_what_the_session_did() {
+    let place = SaleFixture::default();
+    let (services, server) = place.serve();
+    let client = connect(&server, Era::Modern).await;
+    at_the_till(&client).await;
+    let first = asked(&call_sop(&client, "sop_call", sell(3)).await);
+    let approved = services.engine.approve(&first, true, "ann".into(), None);
+    approved.await.unwrap();
+    assert_eq!(
+        call_sop(&client, "sop_call", sell(3)).await,
+        json!({"sum": 3})
+    );
+    let second = asked(&call_sop(&client, "sop_call", sell(4)).await);
+    let shown = services.engine.load_pause_details(&second.run).await;
+    let shown = shown.unwrap().remove(0);
+    let told: Json = (&shown).into();
+    assert_eq!(told["requested"]["by"], "agent test", "{told}");
+    assert_eq!(told["done"]["calls"], 1, "{told}");
+    assert_eq!(told["done"]["latest"][0]["node"], "SELL", "{told}");
+    assert_eq!(told["done"]["latest"][0]["status"], "succeeded", "{told}");
+    let lines = tramline_views::pause_view::detail_lines(&shown).join("\n");
+    for words in ["agent test", "done so far: 1 call", "shop:sell"] {
+        assert!(lines.contains(words), "{lines}");
+    }
+}
