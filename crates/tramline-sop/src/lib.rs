@@ -41,6 +41,7 @@ pub use rules::{NeededCall, RuleReport, check_rules};
 pub use state::{ProcedureFrame, SopSession};
 pub use tool_gate::{
     CallRequest, announce_exempt_call, announced_call_refusal, check_call, is_listed_here,
+    question_to_replace,
 };
 
 use tramline_workflow::sop::SopMode;

@@ -186,6 +186,7 @@ impl<'a> CallCheck<'a> {
                     checked.operands.push(("the value".into(), value));
                     checked.operands.push(("earlier call".into(), told));
                     checked.holds = Some(before.is_none());
+                    self.name_waiting(before.into_iter(), &mut checked);
                 }
             }
             RuleKind::MaxCalls(most) => {
@@ -194,9 +195,26 @@ impl<'a> CallCheck<'a> {
                 let what = format!("calls of {} so far", self.tool);
                 checked.operands.push((what.into(), so_far.into()));
                 checked.holds = Some(so_far < *most as usize);
+                if checked.holds == Some(false) {
+                    self.name_waiting(self.earlier_calls(&tools), &mut checked);
+                }
             }
         }
         checked
+    }
+
+    /// Names the runs in which counted calls wait for a person: answering them settles the limit.
+    fn name_waiting<'b>(
+        &self,
+        counted: impl Iterator<Item = &'b RecordedCall>,
+        checked: &mut CheckedRule,
+    ) {
+        let runs = counted.filter_map(|it| self.walk.open_calls.get(&it.call)?.run.as_ref());
+        let runs: Vec<Value> = runs.map(|run| run.as_str().into()).collect();
+        if !runs.is_empty() {
+            let what = "waiting for a person's answer in";
+            checked.operands.push((what.into(), runs.into()));
+        }
     }
 
     /// A rule that fails over calls that were never made is undecided, and waits for them.

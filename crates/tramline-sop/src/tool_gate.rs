@@ -82,6 +82,25 @@ pub fn check_call(walk: &SopSession, pass: CallRequest) -> SopDecision {
     announced.with(says, report.checked, warning)
 }
 
+/// The question that a call replaces: the only one whose call, although nobody approved it, makes the
+/// rules refuse this one. If several do, it is unknown which of them is meant.
+pub fn question_to_replace(walk: &SopSession, pass: &CallRequest) -> Option<RunId> {
+    let is_refused = |walk: &SopSession| {
+        let refusal = find_refusal(walk, pass, &rule_report(walk, pass, None));
+        matches!(refusal, Some(SopRefusal::RulesViolated { .. }))
+    };
+    if walk.sop().call_mode() != SopMode::Strict
+        || walk.pending_approvals().next().is_none()
+        || !is_refused(walk)
+    {
+        return None;
+    }
+    let waiting = walk.pending_approvals();
+    let mut in_the_way = waiting.filter(|(call, _)| !is_refused(&walk.without_call(*call)));
+    let (_, run) = in_the_way.next()?;
+    in_the_way.next().is_none().then(|| run.clone())
+}
+
 /// Announces a call of a tool that the operator exempts from the gate, where no node allows it.
 pub fn announce_exempt_call(walk: &SopSession, pass: CallRequest) -> SopDecision {
     let asks = pass.requires_approval;

@@ -286,15 +286,28 @@ impl Engine {
         Ok(ApprovedCallResult { answer, edit })
     }
 
-    /// Withdraws unanswered questions; answered ones continue.
+    /// Withdraws unanswered questions, because the node that allowed their calls is left; answered
+    /// ones continue.
     pub(in super::super) async fn withdraw_approvals(&self, runs: &[RunId]) -> Result<(), Fault> {
+        self.withdraw_because(runs, "the session has moved on")
+            .await
+    }
+
+    /// Withdraws a question whose call the agent corrects, so that the limits of the procedure do
+    /// not count both. An answered one continues, and counts.
+    pub(super) async fn withdraw_replaced(&self, run: &RunId) -> Result<(), Fault> {
+        let why = "the agent asks for another call in its place";
+        self.withdraw_because(std::slice::from_ref(run), why).await
+    }
+
+    async fn withdraw_because(&self, runs: &[RunId], why: &str) -> Result<(), Fault> {
         for run in runs {
             let row = self.0.store.row(run).await?;
             if !row.is_some_and(|row| row.index_row.status == RunStatus::Paused) {
                 continue;
             }
-            let why = Some("the session has moved on".to_owned());
-            match Box::pin(self.abort_by(run, WITHDRAWN_BY.into(), why)).await {
+            let aborted = self.abort_by(run, WITHDRAWN_BY.into(), Some(why.to_owned()));
+            match Box::pin(aborted).await {
                 Ok(()) | Err(Fault::Ended { .. } | Fault::Expired { .. } | Fault::NotFound(_)) => {}
                 Err(fault) => return Err(fault),
             }

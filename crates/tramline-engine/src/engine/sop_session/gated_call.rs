@@ -101,6 +101,12 @@ impl Engine {
                     .await?,
             ));
         }
+        // A call that nobody approved was not made: another one that its limits allow only once
+        // replaces it.
+        let in_the_way = |walk: &SopSession| tramline_sop::question_to_replace(walk, &pass);
+        if let Some(replaced) = self.read_sop_session(id, in_the_way).await? {
+            self.withdraw_replaced(&replaced).await?;
+        }
         // The same call may have happened if it was sent before without a result.
         let doubt = |walk: &SopSession| !repeatable && !call.again && is_in_doubt(walk, &same);
         // Whether it happens is not in doubt while it is in flight: its result will be recorded.

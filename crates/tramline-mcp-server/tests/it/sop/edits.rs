@@ -51,7 +51,13 @@ impl EditableTill {
         };
         let schema = r#"{"type": "object", "properties": {"order": {"type": "string"}, "sum": {"type": "number"}}}"#;
         let free = TILL.replace("confirm: true\nonce_per: {pay: args.order}\n", "");
-        let tools = tools(vec![("till.md", TILL.to_owned()), ("free.md", free)])
+        let twice = TILL.replace("once_per: {pay: args.order}", "max_calls: {pay: 2}");
+        let files = vec![
+            ("till.md", TILL.to_owned()),
+            ("free.md", free),
+            ("twice.md", twice),
+        ];
+        let tools = tools(files)
             .tool("till", "pay", ToolHints::default(), pay)
             .described("till", "pay", "Pays.", schema);
         let tools = Arc::new(tools);
@@ -220,4 +226,49 @@ async fn a_person_is_asked_before_a_call_in_doubt_is_repeated() {
     let message = told["message"].as_str().unwrap();
     assert!(message.contains("sent before"), "{message}");
     assert_eq!(till.paid(), 1);
+}
+
+/// A call that nobody approved was not made: a corrected one replaces its question, so that only one can leave.
+#[tokio::test]
+async fn a_corrected_call_replaces_the_question_that_nobody_answered() {
+    let till = EditableTill::new(AgentAnswers::Relay);
+    let client = connect(&till.server, Era::Modern).await;
+    at_the_till(&client, "till.md").await;
+    let first = asked(&call_sop(&client, "sop_call", pay("1", 5)).await);
+    let second = asked(&call_sop(&client, "sop_call", pay("1", 9)).await);
+    assert_ne!(first.run, second.run);
+    till.answers(&first, Answer::Proceed).await.unwrap_err();
+    till.answers(&second, Answer::Proceed).await.unwrap();
+    // Approved, it counts: it is not replaced, and the refusal names it.
+    let third = call_sop(&client, "sop_call", pay("1", 7)).await;
+    let says = third["error"]["message"].as_str().unwrap_or_default();
+    assert!(says.contains(second.run.as_str()), "{third}");
+    till.back.add_permits(1);
+    till.send_approved(&second).await;
+    let told = call_sop(&client, "sop_call", pay("1", 9)).await;
+    assert_eq!(told, json!({"order": "1", "sum": 9}));
+    assert_eq!(till.paid(), 1);
+}
+
+/// If several questions use up a limit, it is unknown which one is corrected: the refusal names them.
+#[tokio::test]
+async fn a_limit_that_waiting_questions_use_up_names_them() {
+    let till = EditableTill::new(AgentAnswers::Relay);
+    let client = connect(&till.server, Era::Modern).await;
+    at_the_till(&client, "twice.md").await;
+    let first = asked(&call_sop(&client, "sop_call", pay("1", 5)).await);
+    let second = asked(&call_sop(&client, "sop_call", pay("2", 5)).await);
+    let third = call_sop(&client, "sop_call", pay("3", 5)).await;
+    let says = third["error"]["message"].as_str().unwrap_or_default();
+    for run in [&first.run, &second.run] {
+        assert!(says.contains(run.as_str()), "{third}");
+    }
+    till.back.add_permits(2);
+    for point in [&first, &second] {
+        till.answers(point, Answer::Proceed).await.unwrap();
+        till.send_approved(point).await;
+    }
+    let again = call_sop(&client, "sop_call", pay("3", 5)).await;
+    assert!(again.get("error").is_some(), "{again}");
+    assert_eq!(till.paid(), 2);
 }

@@ -11,7 +11,7 @@ use tramline_expr::Value;
 use tramline_mcp_server::Toolset;
 use tramline_planner::Services;
 use tramline_workflow::ids::RunId;
-use tramline_workflow::journal::{Event, SopEvent};
+use tramline_workflow::journal::{Event, Outcome, SopEvent};
 
 const TILL: &str = "---\nagent: till\ntools: [order, pay]\nread_only_tools: [order]\n---\n\
     ```mermaid\nflowchart TD\n  START --> PAY[Pay] --> END([End])\n```\n## Node Prompts\n### PAY\n```yaml\n\
@@ -76,8 +76,18 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
         ),
         "{asked}"
     );
-    // The question counts as the one call for this order until it is withdrawn.
-    let beside = pay(&client, 5, "blue").await;
+    // Nobody approved it, so the corrected call takes its place, and is then the one call for this order.
+    let paid = pay(&client, 5, "blue").await;
+    assert_eq!(paid["sum"], 5, "{paid}");
+    let withdrawn: RunId = other["workflow_id"].as_str().unwrap().parse().unwrap();
+    let withdrawn = services.engine.load(&withdrawn).await.unwrap().run.outcome;
+    assert!(
+        matches!(withdrawn, Some(Outcome::Aborted { .. })),
+        "{withdrawn:?}"
+    );
+    call_sop(&client, "goto_node", json!({"node_id": "START"})).await;
+    call_sop(&client, "advance", json!({})).await;
+    let beside = pay(&client, 6, "blue").await;
     assert!(
         beside["error"]["message"]
             .as_str()
@@ -85,10 +95,6 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
             .contains("once_per"),
         "{beside}"
     );
-    call_sop(&client, "goto_node", json!({"node_id": "START"})).await;
-    call_sop(&client, "advance", json!({})).await;
-    let paid = pay(&client, 5, "blue").await;
-    assert_eq!(paid["sum"], 5, "{paid}");
 
     let entries = services.engine.entries(&id).await.unwrap();
     let holds = entries.iter().filter_map(|entry| match &entry.event {
@@ -107,8 +113,8 @@ async fn a_refusal_names_the_look_up_and_the_operands_and_a_person_sees_the_rule
         vec![],
         vec![no, yes, yes],
         vec![yes, no, yes],
-        vec![yes, yes, no],
         vec![yes, yes, yes],
+        vec![yes, yes, no],
     ];
     assert_eq!(holds, expected);
 }
