@@ -8,7 +8,7 @@ use crate::run::{Run, Token};
 use crate::scope::{EvalMoment, RunView};
 use crate::workflow::{Action, FanOutSpec};
 use std::cell::Cell;
-use tramline_expr::{ExprError, Limits, Map, Str, Value};
+use tramline_expr::{ExprError, Limits, Map, Str, Value, missing_paths};
 
 mod breakpoints;
 mod proposal;
@@ -75,9 +75,12 @@ pub fn evaluate(run: &Run, token: &Token, moment: EvalMoment, limits: &Limits) -
             match expression.evaluate(&run.scope, &view, limits) {
                 // JSONata's "nothing" is JSON's null.
                 Ok(output) => done(output.unwrap_or_default()),
-                Err(error) => {
-                    StepWork::Failed(expression_failure(&node.id, expression.source(), &error))
-                }
+                Err(error) => StepWork::Failed(expression_failure(
+                    &node.id,
+                    expression.source(),
+                    &error,
+                    (&run.scope, None),
+                )),
             }
         }
         (Action::Call { tool, .. }, CompiledAction::Arguments(filler)) => {
@@ -86,25 +89,34 @@ pub fn evaluate(run: &Run, token: &Token, moment: EvalMoment, limits: &Limits) -
                     tool: tool.clone(),
                     arguments: arguments.unwrap_or_default(),
                 },
-                Err((source, error)) => {
-                    StepWork::Failed(expression_failure(&node.id, &source, &error))
-                }
+                Err((source, error)) => StepWork::Failed(expression_failure(
+                    &node.id,
+                    &source,
+                    &error,
+                    (&run.scope, None),
+                )),
             }
         }
         (Action::Call { tool, .. }, CompiledAction::FanOut(items, _)) => {
             match fill_template(items, &view, None, limits) {
                 Ok(items) => fan_out(&node.id, tool, items),
-                Err((source, error)) => {
-                    StepWork::Failed(expression_failure(&node.id, &source, &error))
-                }
+                Err((source, error)) => StepWork::Failed(expression_failure(
+                    &node.id,
+                    &source,
+                    &error,
+                    (&run.scope, None),
+                )),
             }
         }
         (Action::Wait(time), CompiledAction::Time(filler)) => {
             match fill_template(filler, &view, None, limits) {
                 Ok(value) => wait(&node.id, time, &value.unwrap_or_default(), moment.now_ms),
-                Err((source, error)) => {
-                    StepWork::Failed(expression_failure(&node.id, &source, &error))
-                }
+                Err((source, error)) => StepWork::Failed(expression_failure(
+                    &node.id,
+                    &source,
+                    &error,
+                    (&run.scope, None),
+                )),
             }
         }
         (Action::Choose { otherwise, .. }, CompiledAction::Rules(rules)) => {
@@ -165,14 +177,12 @@ pub fn item_arguments(
         .as_array()
         .and_then(|all| all.get(item.index as usize));
     let one = one.cloned().unwrap_or_default();
-    fill_template(
-        filler,
-        &view,
-        Some(&variables(each, one, item.index)),
-        limits,
-    )
-    .map(Option::unwrap_or_default)
-    .map_err(|(source, error)| expression_failure(&node.id, &source, &error))
+    let variables = variables(each, one, item.index);
+    fill_template(filler, &view, Some(&variables), limits)
+        .map(Option::unwrap_or_default)
+        .map_err(|(source, error)| {
+            expression_failure(&node.id, &source, &error, (&run.scope, Some(&variables)))
+        })
 }
 
 /// The variables for the arguments of one item's call.
@@ -269,12 +279,27 @@ fn fill_template(
     })
 }
 
-fn expression_failure(id: &str, source: &str, error: &ExprError) -> Failure {
+/// The start of the message of a reference without a value, as readers write it.
+const MISSING_REFERENCE: &str = "there is no ";
+
+/// The failure of an expression. A reference without a value names the last part that exists and what it has.
+fn expression_failure(
+    id: &str,
+    source: &str,
+    error: &ExprError,
+    (scope, variables): (&Value, Option<&Map>),
+) -> Failure {
     let mut data = Map::new();
     data.insert("expression", source.into());
     data.insert("code", error.code.clone().into());
     if let Some(position) = error.position {
         data.insert("position", position.into());
     }
-    Failure::new(FailureKind::Expression, format!("`{id}`: {error}")).with_data(data.into())
+    let is_missing = error.message.starts_with(MISSING_REFERENCE);
+    let missing = is_missing.then(|| missing_paths(source, scope, variables));
+    let message = match missing.flatten() {
+        Some(missing) => format!("`{id}`: {missing}"),
+        None => format!("`{id}`: {error}"),
+    };
+    Failure::new(FailureKind::Expression, message).with_data(data.into())
 }
