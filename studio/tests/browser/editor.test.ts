@@ -33,7 +33,7 @@ async function opened(id: string, dark = false): Promise<{ page: Page; errors: s
 /** Puts the cursor at the end of the first line that contains the text. */
 async function cursor(page: Page, words: string): Promise<void> {
   const line = text(page).locator(".cm-line", { hasText: words }).first();
-  // A click scrolls by itself, and looks for the line again if the editor has drawn it anew meanwhile.
+  // A click scrolls by itself, and looks for the line again if the editor has drawn it again meanwhile.
   await line.click();
   // Long lines are wrapped: the first press goes to the end of the visible line.
   await page.keyboard.press("End");
