@@ -238,6 +238,11 @@ impl Engine {
         Ok(started)
     }
 
+    /// The name of who asked for something, or of this process.
+    fn name_or_process(&self, by: Option<Str>) -> Str {
+        by.unwrap_or_else(|| self.0.options.process_name.clone())
+    }
+
     /// An id for a run that is about to start.
     pub fn new_run_id(&self) -> RunId {
         let chance = u128::from(clock::random()) << 64 | u128::from(clock::random());
@@ -283,7 +288,7 @@ impl Engine {
             input,
             policy,
             session,
-            by: by.unwrap_or_else(|| self.0.options.process_name.clone()),
+            by: self.name_or_process(by),
             origin,
             parent,
             fork: None,

@@ -3,12 +3,23 @@
 //! Without named tokens there is one owner: the user of this machine. A run that belongs to another name, or
 //! was started with a `session_id` that the caller does not give, is reported as not found.
 
+use crate::trace_context;
 use rmcp::service::{RequestContext, RoleServer};
-use tramline_engine::{Engine, Fault, LoadedRun};
+use tramline_engine::{Engine, Fault, LoadedRun, RunStart};
 use tramline_expr::Str;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::run::Run;
+
+/// Characters of a client's name that are stored. Clients choose their names, and each run records one.
+const CLIENT_NAME_CHARS_MAX: usize = 100;
+
+/// The name that the client of a request gives itself.
+pub(super) fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
+    let name = context.client_info()?.name;
+    let name: String = name.chars().take(CLIENT_NAME_CHARS_MAX).collect();
+    (!name.is_empty()).then_some(name)
+}
 
 /// The caller of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,9 +43,15 @@ impl Caller {
         if let Some(name) = &self.name {
             return name.clone();
         }
-        let client = context.client_info().map(|client| client.name);
-        let client = client.filter(|name| !name.is_empty());
-        client.map_or_else(|| "agent".into(), |name| format!("agent {name}").into())
+        client_name(context).map_or_else(|| "agent".into(), |name| format!("agent {name}").into())
+    }
+
+    /// Records in a new run who asked for it.
+    pub(super) fn sign(start: &mut RunStart, context: &RequestContext<RoleServer>) {
+        let caller = Self::of(context);
+        start.by = Some(caller.journal_name(context));
+        start.owner = caller.name;
+        start.upstream = trace_context::from_request(context);
     }
 
     /// Whether it may see a run.

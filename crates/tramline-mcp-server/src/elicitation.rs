@@ -4,7 +4,7 @@
 //! answer. Older clients are asked while the call is waiting. The first answer counts, through the client or
 //! any other channel.
 
-use super::caller::Caller;
+use super::caller::{self, Caller};
 use super::request_state::{self, RequestState};
 use super::run_wait::{self, AwaitedRun, OnCancel};
 use super::{SharedState, reply};
@@ -296,7 +296,7 @@ pub(super) async fn record_answer(
     result: &ElicitResult,
     context: &RequestContext<RoleServer>,
 ) -> Result<bool, Fault> {
-    let who = context.client_info().map(|client| client.name);
+    let who = caller::client_name(context);
     let by = format!("{CLIENT_NAME} {}", who.unwrap_or_default());
     let written = match form::read_answer(pause, result) {
         FormAnswer::Undecided => return Ok(false),

@@ -51,7 +51,7 @@ pub struct LoopRunner {
 pub struct CallerContext {
     /// The owner of its runs and its memory.
     pub owner: Option<Str>,
-    /// The caller's name, stored with saved workflows.
+    /// The caller's name, stored with its runs and saved workflows.
     pub caller: Option<Str>,
     /// How to find its servers again, in the front end's own format.
     pub origin: Value,

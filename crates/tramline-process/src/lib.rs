@@ -15,6 +15,6 @@ mod supervisor;
 mod tree;
 
 pub use launcher::launch_if_requested;
-pub use memory::return_freed_memory;
+pub use memory::{return_free_pages_regularly, return_freed_memory};
 pub use requests::{EndRequest, on_end_requests};
 pub use tree::{ProcessTree, TreeCommand, kill_all};

@@ -180,8 +180,8 @@ pub(crate) async fn fork(
 ) -> Result<(StatusCode, Json<Told>), ApiError> {
     let run: RunId = run.parse()?;
     response::load(&desk.engine, &owner, &run).await?;
+    let by = answers::respondent(&owner, None, &speaker);
     if given.repeat_effects {
-        let by = answers::respondent(&owner, None, &speaker);
         desk.engine.may_repeat_effects(&by)?;
     }
     let branch = ForkRequest {
@@ -200,6 +200,7 @@ pub(crate) async fn fork(
             stepping: given.pause_at_start,
         }),
         upstream,
+        by: Some(by.name),
     };
     let handle = desk.engine.fork(&run, branch).await?.handle;
     let new = handle.run.clone();

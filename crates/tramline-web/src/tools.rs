@@ -1,6 +1,7 @@
 //! Workflows that can be run: listing them, and starting a run.
 
 use crate::AppState;
+use crate::answers::{self, RequestAuthor};
 use crate::extract::{CallerTrace, JsonBody};
 use crate::response::{ApiError, to_json};
 use axum::Json;
@@ -102,6 +103,7 @@ fn tool(desk: &AppState, callable: &Callable) -> Option<Told> {
 pub(crate) async fn start(
     State(desk): State<AppState>,
     Extension(owner): Extension<RunOwner>,
+    speaker: RequestAuthor,
     Path(name): Path<String>,
     CallerTrace(upstream): CallerTrace,
     JsonBody(order): JsonBody<StartRunRequest>,
@@ -117,6 +119,7 @@ pub(crate) async fn start(
     };
     start.session = order.session_id.map(Into::into);
     start.owner = owner.0.clone();
+    start.by = Some(answers::respondent(&owner, None, &speaker).name);
     start.upstream = upstream;
     let watch = BreakpointSet {
         breaks: journal_breakpoints(order.breakpoints),

@@ -247,6 +247,7 @@ impl Driver {
             key: child_key(&self.run.id, step, open.failed_attempts),
             session: self.run.started.session.clone(),
             owner: self.run.started.owner.clone(),
+            by: self.run.started.by.clone(),
             budget: self.budget_left(),
             operator_budget: self.operator_budget_left(),
             origin: self.run.started.origin.clone(),

@@ -41,6 +41,8 @@ pub(crate) struct ChildCall {
     pub(crate) key: Str,
     pub(crate) session: Option<Str>,
     pub(crate) owner: Option<Str>,
+    /// Who asked for the parent.
+    pub(crate) by: Str,
     /// The remaining budget of the parent.
     pub(crate) budget: Option<Budget>,
     /// The remaining operator budget of the parent.
@@ -115,6 +117,7 @@ impl Engine {
                 };
                 start.session = call.session;
                 start.owner = call.owner;
+                start.by = Some(call.by);
                 start.budget = call.budget;
                 start.operator_budget = call.operator_budget;
                 start.upstream = call.upstream;
@@ -395,6 +398,7 @@ mod tests {
             key: "key".into(),
             session: None,
             owner: None,
+            by: "test".into(),
             budget: None,
             operator_budget: None,
             origin: Value::Null,

@@ -38,6 +38,8 @@ pub struct ForkRequest {
     pub watch: Option<BreakpointSet>,
     /// The caller's trace span that the new run belongs to.
     pub upstream: Option<TraceContext>,
+    /// Who asked for it, if that is not this process.
+    pub by: Option<Str>,
 }
 
 impl ForkRequest {
@@ -50,6 +52,7 @@ impl ForkRequest {
             effects: EffectPolicy::Ask,
             watch: None,
             upstream: None,
+            by: None,
         }
     }
 }
@@ -76,6 +79,7 @@ impl Engine {
     /// Forks a run. This process drives the new run.
     pub async fn fork(&self, id: &RunId, branch: ForkRequest) -> Result<ForkResult, Fault> {
         let asks = branch.effects == EffectPolicy::Ask;
+        let by = self.name_or_process(branch.by.clone());
         let came = self.fork_run(id, branch).await;
         let made = came.as_ref().ok().map(|made| made.handle.run.as_str());
         let about = [
@@ -85,7 +89,7 @@ impl Engine {
         let said = CommandNote {
             command: "fork",
             run: id,
-            by: &self.0.options.process_name,
+            by: &by,
             why: None,
             arguments: Some(Value::object(about)),
         };
@@ -129,7 +133,7 @@ impl Engine {
                 EffectPolicy::Repeat => Vec::new(),
             },
         });
-        started.by = self.0.options.process_name.clone();
+        started.by = self.name_or_process(branch.by);
         started.parent = None;
         // Today's operator budget applies, not the one in the journal.
         started.operator_budget = self.0.options.budget;

@@ -58,8 +58,8 @@ impl Engine {
         self.redact_value(told).await
     }
 
-    /// Adds the agent and the calls of the SOP session whose call a run asks about, if it is such a
-    /// run: its own journal begins with the question.
+    /// Adds the calls of the SOP session whose call a run asks about, if it is such a run: its own
+    /// journal begins with the question.
     async fn add_session(&self, run: &Run, told: &mut Map) {
         let Some(parent) = &run.started.parent else {
             return;
@@ -72,10 +72,6 @@ impl Engine {
             let done = pause_view::session_calls_value(&entries, &run.id);
             told.insert("done", done);
         }
-        let requested = told.get("requested").and_then(Value::as_object);
-        let mut requested = requested.cloned().unwrap_or_default();
-        requested.insert("agent", run.started.by.clone().into());
-        told.insert("requested", requested.into());
     }
 
     /// All pauses of a run, loaded by its id.

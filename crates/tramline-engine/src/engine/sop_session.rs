@@ -44,6 +44,8 @@ pub struct SopStart {
     pub origin: Value,
     /// The owner: stored for front ends, which compare it.
     pub owner: Option<Str>,
+    /// Who asked for it, if that is not this process.
+    pub by: Option<Str>,
     /// How long the session waits for the agent's next command before it expires, in milliseconds.
     pub ttl_ms: Option<u64>,
     /// The name of the pinned procedure that it follows.
@@ -76,7 +78,7 @@ impl Engine {
             sops: built.iter().map(|it| Arc::clone(&it.sop)).collect(),
             files: guide.files,
             session: guide.session,
-            by: self.0.options.process_name.clone(),
+            by: self.name_or_process(guide.by),
             origin: guide.origin,
             owner: guide.owner,
             ttl_ms: guide.ttl_ms,

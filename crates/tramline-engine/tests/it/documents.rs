@@ -68,6 +68,7 @@ fn guide(sop: Arc<Sop>) -> SopStart {
         session: None,
         origin: Value::Null,
         owner: None,
+        by: None,
         ttl_ms: None,
         pinned: None,
     }

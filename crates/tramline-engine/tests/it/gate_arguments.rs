@@ -124,6 +124,7 @@ impl GateFixture {
             session: None,
             origin: Value::Null,
             owner: None,
+            by: None,
             ttl_ms: None,
             pinned: Some("p".into()),
         };

@@ -6,7 +6,7 @@ use crate::client_log::MinLevel;
 use crate::elicitation::AfterElicitation;
 use crate::progress::{NotifyOptions, wait_with_progress};
 use crate::run_wait::AwaitedRun;
-use crate::{SharedState, elicitation, reply, request_state, tasks, tool, trace_context};
+use crate::{SharedState, elicitation, reply, request_state, tasks, tool};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
 use rmcp::service::{RequestContext, RoleServer};
@@ -80,8 +80,7 @@ pub(crate) async fn call(
         None => {
             let mut start = RunStart::new(Arc::clone(graph), tool::to_value(request.arguments));
             start.origin = origin.clone();
-            start.owner = Caller::of(&context).name;
-            start.upstream = trace_context::from_request(&context);
+            Caller::sign(&mut start, &context);
             let started = AwaitedRun::start(&shared.engine, start).await;
             started.map(|underway| (underway, AfterElicitation::Resume))
         }

@@ -251,3 +251,34 @@ async fn a_carried_question_that_was_answered_elsewhere_goes_on() {
         "{outcome:?}"
     );
 }
+
+#[tokio::test]
+async fn a_question_names_the_client_that_asked() {
+    for era in ERAS {
+        let services = process(&MemoryStore::default());
+        let sets = [Toolset::Graphs, Toolset::Control, Toolset::Debug];
+        let server = over(services.clone(), &sets, asking());
+        let client = connect(&server, era).await;
+        client.call("act", json!({"a": 1})).await;
+        let task = json!({"id": "one", "tool": "t:work", "arguments": {}, "approval": true});
+        let plan = json!({"workflow": {"tasks": [task]}});
+        client.call("execute_dag", plan).await;
+        let runs = services.engine.runs(RunFilter::default()).await;
+        let runs = runs.unwrap().rows;
+        assert_eq!(runs.len(), 2, "{era:?}");
+        let first = runs[0].run.as_str();
+        client.call("run_fork", json!({"run_id": first})).await;
+        let runs = services.engine.runs(RunFilter::default()).await;
+        let runs = runs.unwrap().rows;
+        assert_eq!(runs.len(), 3, "{era:?}");
+        for row in runs {
+            let shown = services.engine.load_pause_details(&row.run).await;
+            let shown = shown.unwrap().remove(0);
+            let requested = shown.get("requested").unwrap();
+            let by = requested.get("by").and_then(|by| by.as_str());
+            assert_eq!(by, Some("agent test"), "{era:?}");
+            let lines = tramline_views::pause_view::detail_lines(&shown);
+            assert!(lines.join("\n").contains("of agent test"), "{lines:?}");
+        }
+    }
+}

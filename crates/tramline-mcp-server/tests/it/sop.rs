@@ -192,6 +192,7 @@ async fn a_move_in_a_large_procedure_is_quick() {
         session: None,
         origin: Value::Null,
         owner: None,
+        by: None,
         ttl_ms: None,
         pinned: None,
     };

@@ -61,6 +61,7 @@ pub(super) async fn start(
     start.session = course.request.session.clone();
     start.origin = terms.origin.clone();
     start.owner = terms.owner.clone();
+    start.by = terms.caller.clone();
     start.ttl_ms = terms.ttl_ms;
     start.upstream = course.upstream.clone().or_else(|| terms.upstream.clone());
     start.intent = intent_to_learn(course);

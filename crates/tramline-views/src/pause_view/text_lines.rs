@@ -146,7 +146,7 @@ fn file_lines(change: &Value, lines: &mut Vec<String>) {
 /// Who requested the call, and why.
 fn requester_line(question: &Value, requested: &Value) -> String {
     let mut said = format!("workflow `{}`", text(requested, "workflow"));
-    let by = text(requested, "agent");
+    let by = text(requested, "by");
     if !by.is_empty() && by != text(requested, "owner") {
         said.push_str(&format!(" of {by}"));
     }

@@ -114,6 +114,7 @@ async fn a_walk_is_told_over_its_drawing() {
             session: None,
             origin: Value::Null,
             owner: None,
+            by: None,
             ttl_ms: None,
             pinned: None,
         })

@@ -335,6 +335,7 @@ async fn serve(
     opened: Option<StudioLaunch>,
     stop: CancellationToken,
 ) -> Result<(), CliError> {
+    tramline_process::return_free_pages_regularly();
     let Some(front) = front else {
         return tokio::select! {
             served = server.serve_stdio() => Ok(served?),

@@ -118,6 +118,7 @@ async fn moves(report: &mut BenchReport, store: Arc<dyn Store>) -> Result<()> {
         session: None,
         origin: Value::Null,
         owner: None,
+        by: None,
         ttl_ms: None,
         pinned: None,
     };

@@ -42,6 +42,7 @@ fn sop_start(sop: Sop) -> SopStart {
         session: None,
         origin: Value::Null,
         owner: None,
+        by: None,
         ttl_ms: None,
         pinned: None,
     }

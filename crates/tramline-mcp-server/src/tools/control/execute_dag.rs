@@ -3,6 +3,7 @@
 use super::error::ControlError;
 use super::wait::{self, ControlReply, resume_with_answer, wait_for_run};
 use super::{intent, plan_request, read};
+use crate::caller::Caller;
 use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
@@ -93,8 +94,7 @@ async fn run_dag(
     };
     start.session = read::text(arguments, "session_id").map(Into::into);
     start.origin = means.shared.options.origin.clone();
-    start.owner = means.caller().name;
-    start.upstream = means.trace_context();
+    Caller::sign(&mut start, &means.request);
     start.intent = match origin {
         PlanOrigin::Caller => read::text(arguments, "intent").map(Into::into),
         PlanOrigin::Planned { .. } => None,

@@ -31,6 +31,7 @@ async fn start_fork(means: &CallContext, id: &RunId, arguments: &Value) -> Resul
         output: arguments.get("output").cloned(),
         effects,
         watch: Some(stepping::read_breakpoints(arguments)),
+        by: Some(means.respondent().name),
         ..ForkRequest::at(position(arguments).unwrap_or(JournalPoint::Event(1)))
     };
     let made = means.engine.fork(id, branch).await?;

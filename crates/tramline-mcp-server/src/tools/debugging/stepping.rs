@@ -1,6 +1,7 @@
 //! `run_debug`: start with breakpoints, step, continue, pause, stop.
 
 use super::{current_state, run_id};
+use crate::caller::Caller;
 use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
@@ -55,8 +56,7 @@ async fn start(means: &CallContext, arguments: &Value) -> Result<RunId, Fault> {
         input.unwrap_or_else(|| Value::object::<Str>([])),
     );
     start.origin = callable.origin;
-    start.owner = means.caller().name;
-    start.upstream = means.trace_context();
+    Caller::sign(&mut start, &means.request);
     start.watch = Some(read_breakpoints(arguments));
     Ok(means.engine.start(start).await?.run)
 }

@@ -2,6 +2,7 @@
 
 use super::argument_help;
 use super::{LibraryReplyError, store_error};
+use crate::caller::Caller;
 use crate::tool::CallContext;
 use std::sync::Arc;
 use tramline_engine::{DriveOutcome, Fault, RunHandle, RunStart};
@@ -29,8 +30,7 @@ pub(super) async fn run(
     if start.origin.is_null() {
         start.origin = means.shared.options.origin.clone();
     }
-    start.owner = means.caller().name;
-    start.upstream = means.trace_context();
+    Caller::sign(&mut start, &means.request);
     let graph = Arc::clone(&start.graph);
     let input = start.input.clone();
     let started = means.engine.start(start).await;

@@ -79,6 +79,7 @@ async fn start_session(
         session: None,
         origin: Value::object([("sop_file", Value::from(file))]),
         owner: means.caller().name,
+        by: Some(means.respondent().name),
         ttl_ms: means.shared.options.ttl_ms(),
         pinned: pin.clone(),
     };
