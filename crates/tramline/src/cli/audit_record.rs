@@ -58,6 +58,7 @@ pub(super) fn audited_command(verb: &Verb) -> Option<AuditedCommand> {
         | Verb::Eval(_)
         | Verb::Explain(_)
         | Verb::Schema(_)
+        | Verb::Lsp(_)
         | Verb::Completions(_)
         | Verb::Doctor(_) => None,
     }

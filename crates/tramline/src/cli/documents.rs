@@ -40,10 +40,20 @@ pub(super) fn read_with(
     tools: &dyn ToolSchemas,
 ) -> Result<(ParsedDocument, DocumentFlaws), Result<DocumentFlaws, CliError>> {
     let bytes = read_document(path).map_err(|message| Err(CliError::bad_input(message)))?;
+    read_bytes(path, &bytes, elsewhere, tools).map_err(Ok)
+}
+
+/// The same for a document whose text may differ from its file.
+pub(super) fn read_bytes(
+    path: &Path,
+    bytes: &[u8],
+    elsewhere: KnownServers<'_>,
+    tools: &dyn ToolSchemas,
+) -> Result<(ParsedDocument, DocumentFlaws), DocumentFlaws> {
     let shown = path.display().to_string();
     let flawed = |flaws| DocumentFlaws {
         path: shown,
-        text: String::from_utf8_lossy(&bytes).into_owned(),
+        text: String::from_utf8_lossy(bytes).into_owned(),
         flaws,
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -55,17 +65,17 @@ pub(super) fn read_with(
         tools,
         ..ReadOptions::default()
     };
-    match tramline_formats::read(&bytes, hint) {
+    match tramline_formats::read(bytes, hint) {
         Ok(mut read) => {
             if matches!(elsewhere, KnownServers::Configured(_))
                 && let Err(flaws) = linked_documents::read(path, &mut read.document, elsewhere)
             {
-                return Err(Ok(flawed(flaws)));
+                return Err(flawed(flaws));
             }
             let warnings = flawed(read.document.warnings.clone());
             Ok((read, warnings))
         }
-        Err(flaws) => Err(Ok(flawed(flaws))),
+        Err(flaws) => Err(flawed(flaws)),
     }
 }
 

@@ -47,6 +47,13 @@ pub(super) fn result(text: &str) {
     }
 }
 
+/// Writes a message to an editor, with its length before it. Unlike results, it must arrive.
+pub(super) fn frame(message: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    write!(out, "Content-Length: {}\r\n\r\n{message}", message.len())?;
+    out.flush()
+}
+
 fn print(clean: &str) {
     let mut out = anstream::stdout().lock();
     let _ = writeln!(out, "{clean}");

