@@ -19,11 +19,13 @@ use tokio_util::sync::CancellationToken;
 use tramline_expr::Limits;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::{NodeIx, Seq, StepNo};
-use tramline_workflow::journal::{Event, EventTooLarge, Outcome, Pause, ProposedCall, RunEvent};
+use tramline_workflow::journal::{
+    Answer, Event, EventTooLarge, Outcome, Pause, ProposedCall, RunEvent,
+};
 use tramline_workflow::next::{DecisionInput, Next, PendingStep, next};
 use tramline_workflow::run::{Run, Token};
 use tramline_workflow::scope::EvalMoment;
-use tramline_workflow::step::{self, StepWork};
+use tramline_workflow::step::{self, BreakpointHit, StepWork};
 
 mod append_conflict;
 mod call_settings;
@@ -40,6 +42,9 @@ mod timers;
 pub(crate) use flush::DriveResult;
 use flush::FLUSH_DELAY;
 use in_flight::InFlight;
+
+/// Who answers a halt whose output is pinned.
+const PINNED: &str = "pinned output";
 
 /// How a drive ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -261,8 +266,8 @@ impl Driver {
     fn enter_node(&mut self, token: &Token) -> Result<(), Fault> {
         let (moment, limits) = self.evaluation_context();
         let (step, node) = (self.run.step_count + 1, token.node);
-        if let Some(reason) = step::breakpoint_reason(&self.run, token, moment, &limits) {
-            return self.record_pause(Pause::Break { node, reason });
+        if let Some(hit) = step::breakpoint_hit(&self.run, token, moment, &limits) {
+            return self.halt_or_use_pin(node, hit);
         }
         let event = match step::evaluate(&self.run, token, moment, &limits) {
             StepWork::Done { label, output } => Event::Run(RunEvent::StepFinished {
@@ -317,6 +322,25 @@ impl Driver {
     fn record_pause(&mut self, pause: Pause) -> Result<(), Fault> {
         let event = Event::Run(RunEvent::Paused { pause });
         self.journal.record(&mut self.run, event).map(drop)
+    }
+
+    /// Halts before a node. A pinned output answers the halt at once.
+    fn halt_or_use_pin(&mut self, node: NodeIx, hit: BreakpointHit) -> Result<(), Fault> {
+        let BreakpointHit { reason, output } = hit;
+        let pause = Pause::Break { node, reason };
+        let halt = Event::Run(RunEvent::Paused { pause });
+        let pause = self.journal.record(&mut self.run, halt)?;
+        let Some(output) = output else {
+            return Ok(());
+        };
+        let answered = Event::Run(RunEvent::Answered {
+            pause,
+            answer: Answer::Skip { output },
+            by: PINNED.into(),
+            why: None,
+            via: None,
+        });
+        self.journal.record(&mut self.run, answered).map(drop)
     }
 
     /// Records a step's event; if it is too large for the journal, the step fails.

@@ -219,6 +219,7 @@ impl Engine {
     /// Starts a run, which this process drives.
     pub async fn start(&self, mut start: RunStart) -> Result<RunHandle, Fault> {
         start.input = self.redact_value(start.input).await;
+        start.watch = self.redact_pins(start.watch.take()).await;
         if let Some(intent) = start.intent.take() {
             let intent = self.redact_value(intent.into()).await;
             // A journal outlives the plan history, so it keeps no more of the intent than that

@@ -212,12 +212,7 @@ impl RecordedAnswers {
             .iter()
             .filter(|((kind, _), said)| *kind == HALT_KEY && given(said));
         let breaks: Vec<_> = halts
-            .filter_map(|((_, node), _)| {
-                Some(NodeBreakpoint {
-                    node: node.clone()?,
-                    condition: None,
-                })
-            })
+            .filter_map(|((_, node), _)| Some(NodeBreakpoint::new(node.clone()?, None)))
             .collect();
         (!breaks.is_empty()).then(|| BreakpointSet {
             breaks,

@@ -13,6 +13,7 @@ mod dot;
 mod json;
 mod layout;
 mod mermaid;
+mod page_layout;
 mod rule_label;
 mod svg;
 
@@ -20,6 +21,9 @@ pub use dot::dot;
 pub use json::{DiagramJson, DiagramJsonEdge, DiagramJsonNode};
 pub use layout::{DiagramLayout, DiagramTooLarge, PlacedBox, Point, RoutedEdge, layout};
 pub use mermaid::mermaid;
+pub use page_layout::{
+    FlowDirection, LabelSize, LayoutRequest, PageBox, PageEdge, PageLayout, SizedEdge, SizedNode,
+};
 pub use svg::svg;
 
 /// Characters of a text in a diagram; longer text does not fit a node.

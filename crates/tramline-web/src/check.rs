@@ -5,13 +5,16 @@ use crate::extract::JsonBody;
 use crate::response::{ApiError, to_json};
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use tramline_engine::KnownSchemas;
 use tramline_formats::SourceKind;
 use tramline_formats::{Format, KnownServers, ReadOptions, sop_markdown};
 use tramline_views::diagnostics;
-use tramline_views::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
+use tramline_views::diagram::{
+    LayoutRequest, PageLayout, WorkflowDiagram, dot, layout, mermaid, svg,
+};
 use tramline_views::format_schema::FormatSchema;
 use tramline_workflow::tool_schema::StructureOnly;
 
@@ -138,6 +141,18 @@ fn diagram(
         Some(graph) => Ok(WorkflowDiagram::of(&graph.workflow)),
         None => Err(ApiError::not_found("the text has no such workflow")),
     }
+}
+
+/// Positions for a graph that the page draws itself. Large graphs take a while, so the work is done
+/// off the request threads.
+pub(crate) async fn lay_out(
+    JsonBody(given): JsonBody<LayoutRequest>,
+) -> Result<Json<PageLayout>, ApiError> {
+    let placed = tokio::task::spawn_blocking(move || PageLayout::of(&given)).await;
+    let placed = placed.map_err(|stopped| {
+        ApiError::with_status(StatusCode::INTERNAL_SERVER_ERROR, stopped.to_string())
+    })?;
+    placed.map(Json).map_err(ApiError::bad_request)
 }
 
 pub(crate) async fn schema(Path(format): Path<String>) -> Result<Json<Told>, ApiError> {

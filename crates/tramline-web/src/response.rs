@@ -253,9 +253,15 @@ pub(crate) fn starting_servers(engine: &Engine) -> Told {
 
 /// Breakpoints in the API's format.
 pub(crate) fn breakpoints(watch: &BreakpointSet) -> Told {
-    let one = |spot: &NodeBreakpoint| match &spot.condition {
-        None => json!({"node": spot.node}),
-        Some(when) => json!({"node": spot.node, "when": to_json(when)}),
+    let one = |spot: &NodeBreakpoint| {
+        let mut told = json!({"node": spot.node});
+        if let Some(when) = &spot.condition {
+            told["when"] = to_json(when);
+        }
+        if let Some(output) = &spot.output {
+            told["output"] = to_json(output);
+        }
+        told
     };
     watch.breaks.iter().map(one).collect()
 }

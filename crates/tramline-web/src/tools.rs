@@ -11,6 +11,7 @@ use futures_util::future::{Either, select};
 use serde::Deserialize;
 use serde_json::{Map, Value as Told, json};
 use std::pin::pin;
+use tramline_catalog::library::{LibraryError, parse_workflow};
 use tramline_engine::ports::Callable;
 use tramline_engine::{Engine, RunHandle, RunOwner, RunStart};
 use tramline_syntax::relative_path;
@@ -25,6 +26,14 @@ pub(crate) struct Breakpoint {
     node: String,
     /// JSONata as text, or a JSON Logic rule.
     when: Option<Told>,
+    /// The output to use instead of halting; `null` is an output too.
+    #[serde(default, deserialize_with = "pinned_output")]
+    output: Option<Told>,
+}
+
+/// Reads a pinned output; a `null` is an output too.
+fn pinned_output<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Told>, D::Error> {
+    Told::deserialize(from).map(Some)
 }
 
 /// A request to start a run.
@@ -46,8 +55,8 @@ pub(crate) fn journal_breakpoints(given: Vec<Breakpoint>) -> Vec<NodeBreakpoint>
         let is_empty = |when: &Told| when.as_str().is_some_and(|text| text.trim().is_empty());
         let when = one.when.filter(|when| !when.is_null() && !is_empty(when));
         NodeBreakpoint {
-            node: one.node.into(),
-            condition: when.map(Into::into),
+            output: one.output.map(Into::into),
+            ..NodeBreakpoint::new(one.node, when.map(Into::into))
         }
     };
     given.into_iter().map(read).collect()
@@ -143,6 +152,62 @@ pub(crate) async fn graph(
     };
     let drawing = DiagramJson::of(&callable.graph);
     Ok(Json(serde_json::to_value(drawing).unwrap_or_default()))
+}
+
+/// Versions in one reply; more graphs are not compared by hand.
+const VERSIONS_MAX: u64 = 50;
+
+/// The latest versions of a saved workflow with their graphs. A workflow of a document has none:
+/// its versions are those of the file.
+pub(crate) async fn versions(
+    State(desk): State<AppState>,
+    Path(name): Path<String>,
+) -> Result<Json<Told>, ApiError> {
+    let library = desk.catalog.library();
+    let latest = match library.get(&name, None).await {
+        Ok(latest) => latest,
+        Err(LibraryError::NotFound { .. }) if desk.engine.workflows().find(&name).is_some() => {
+            return Ok(Json(json!({"versions": [], "more": false})));
+        }
+        Err(error) => return Err(library_error(error)),
+    };
+    let first = latest.version.saturating_sub(VERSIONS_MAX) + 1;
+    let mut all = Vec::new();
+    for version in (first..=latest.version).rev() {
+        let saved = library.get(&name, Some(version)).await;
+        let saved = saved.map_err(library_error)?;
+        let parsed = parse_workflow(
+            &saved.text,
+            &saved.name,
+            saved.tool.as_deref(),
+            &saved.description,
+        );
+        let mut told = json!({
+            "version": saved.version,
+            "description": saved.description,
+            "by": saved.by,
+            "at_ms": saved.at_ms,
+            "format": saved.format,
+            "text": saved.text,
+        });
+        // An old version may not be valid any more; its text is still of use.
+        if let Ok(parsed) = parsed {
+            told["graph"] =
+                serde_json::to_value(DiagramJson::of(&parsed.graph)).unwrap_or_default();
+        }
+        all.push(told);
+    }
+    Ok(Json(json!({"versions": all, "more": first > 1})))
+}
+
+fn library_error(error: LibraryError) -> ApiError {
+    match error {
+        LibraryError::Store(fault) => fault.into(),
+        LibraryError::NotFound { .. } | LibraryError::NoVersion { .. } => {
+            ApiError::not_found(error.to_string())
+        }
+        other => ApiError::refused(other.to_string()),
+    }
 }
 
 /// Waits until a run's start is in the store, so that the next request finds it.

@@ -14,7 +14,7 @@ mod breakpoints;
 mod proposal;
 mod wait;
 
-pub use breakpoints::{breakpoint_reason, repeats_effect};
+pub use breakpoints::{BreakpointHit, breakpoint_hit, repeats_effect};
 pub use proposal::proposed_call;
 use wait::wait;
 

@@ -25,6 +25,7 @@ impl Engine {
         watch: BreakpointSet,
         by: Str,
     ) -> Result<(), Fault> {
+        let watch = self.redact_breakpoints(watch).await;
         let said = self.append_command(id, |_| {
             Ok(Event::Run(RunEvent::BreakpointsSet {
                 watch: watch.clone(),

@@ -146,7 +146,7 @@ impl Engine {
         // The caller of the fork counts as the one who starts the run.
         started.agent = self.agent_mark(started.owner.as_ref());
         started.upstream = branch.upstream.map(Box::new);
-        started.watch = branch.watch;
+        started.watch = self.redact_pins(branch.watch).await;
         let _room = self.reserve_run().await?;
         let handle = self.start_fork(past).await?;
         Ok(ForkResult { handle, effects })

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::settings::SecretStrength;
 use serde::Serialize;
 use tramline_expr::{Str, Value};
-use tramline_workflow::journal::Answer;
+use tramline_workflow::journal::{Answer, BreakpointSet};
 use tramline_workflow::workflow::Workflow;
 
 impl Engine {
@@ -82,6 +82,24 @@ impl Engine {
             | Answer::Extend { .. }) => other,
         };
         (answer, why)
+    }
+
+    /// Breakpoints with the secrets in their pinned outputs redacted.
+    pub(super) async fn redact_breakpoints(&self, mut watch: BreakpointSet) -> BreakpointSet {
+        for spot in &mut watch.breaks {
+            if let Some(output) = spot.output.take() {
+                spot.output = Some(self.redact_value(output).await);
+            }
+        }
+        watch
+    }
+
+    /// The same for the breakpoints that a run starts with.
+    pub(super) async fn redact_pins(&self, watch: Option<BreakpointSet>) -> Option<BreakpointSet> {
+        match watch {
+            Some(watch) => Some(self.redact_breakpoints(watch).await),
+            None => None,
+        }
     }
 
     /// Answers with secrets redacted.

@@ -12,7 +12,7 @@ use tramline_expr::Value;
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId};
-use tramline_workflow::journal::{Answer, BreakpointSet, NodeBreakpoint, Pause};
+use tramline_workflow::journal::{Answer, BreakpointSet, Event, NodeBreakpoint, Pause, RunEvent};
 
 const CHAIN: &str = "
   - name: chain
@@ -39,10 +39,7 @@ fn json(text: &str) -> Value {
 
 fn at(node: &str, condition: Option<&str>) -> BreakpointSet {
     BreakpointSet {
-        breaks: vec![NodeBreakpoint {
-            node: node.into(),
-            condition: condition.map(json),
-        }],
+        breaks: vec![NodeBreakpoint::new(node, condition.map(json))],
         stepping: false,
     }
 }
@@ -97,6 +94,53 @@ async fn a_breakpoint_halts_once_and_only_when_its_condition_holds() {
     // A condition that cannot be evaluated halts, and the pause says why.
     let (run, _) = start(&engine, Some(at("work", Some(r#""1 + look""#)))).await;
     assert_eq!(halted(&engine, &run).await.0, "work");
+}
+
+#[tokio::test]
+async fn a_pinned_output_replaces_the_call_and_the_run_does_not_halt() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    for (output, which) in [(r#"{"did":"stop"}"#, "exit"), ("null", "work")] {
+        let mut watch = at("look", None);
+        watch.breaks[0].output = Some(json(output));
+        let (run, ended) = start(&engine, Some(watch.clone())).await;
+        let entries = load(&engine, &run).await.entries;
+        let called = entries.iter().any(|entry| {
+            matches!(&entry.event, Event::Run(RunEvent::StepStarted { node, .. }) if node.0 == 1)
+        });
+        assert!(!called, "the pinned node was called");
+        let by = entries.iter().find_map(|entry| match &entry.event {
+            Event::Run(RunEvent::Answered {
+                by,
+                answer: Answer::Skip { output },
+                ..
+            }) => Some((by.to_string(), output.clone())),
+            _ => None,
+        });
+        assert_eq!(by, Some(("pinned output".to_owned(), json(output))));
+        assert_eq!(BreakpointSet::current(&entries), watch);
+        // With `stop` the switch leads to the end; otherwise the next call is made.
+        let worked = entries.iter().any(|entry| {
+            matches!(&entry.event, Event::Run(RunEvent::StepStarted { node, .. }) if node.0 == 3)
+        });
+        assert_eq!(worked, which == "work", "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_pin_with_a_condition_is_used_only_when_it_holds() {
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let mut watch = at("work", Some(r#""look.did = 'b'""#));
+    watch.breaks[0].output = Some(json("1"));
+    let (run, ended) = start(&engine, Some(watch)).await;
+    assert!(matches!(ended, DriveOutcome::Finished(_)));
+    let pinned = load(&engine, &run).await.entries;
+    assert!(
+        pinned
+            .iter()
+            .all(|entry| entry.event.answered_pause().is_none())
+    );
 }
 
 #[tokio::test]

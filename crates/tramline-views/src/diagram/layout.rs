@@ -7,11 +7,13 @@ use super::WorkflowDiagram;
 use std::fmt;
 
 mod crossings;
+mod edge_path;
 mod edge_routing;
 mod positions;
 mod ranks;
 mod sizes;
 
+pub(super) use edge_path::{edge_path, is_down};
 pub(super) use sizes::{DETAIL_SIZE, LABEL_SIZE, LINE_HEIGHT, TITLE_SIZE, node_lines};
 
 /// Nodes in a rendered diagram; larger ones are unreadable.
@@ -83,8 +85,46 @@ impl fmt::Display for DiagramTooLarge {
 
 impl std::error::Error for DiagramTooLarge {}
 
+/// What is laid out: sizes and connections, but no text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LayoutInput {
+    pub(super) nodes: Vec<NodeSpace>,
+    pub(super) edges: Vec<EdgeSpace>,
+    /// Whether each node is as high up as its inputs allow, so that ranks are layers; otherwise
+    /// nodes without inputs are close to their successors.
+    pub(super) is_earliest: bool,
+}
+
+/// The space that a node takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NodeSpace {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    /// The length of its upper and lower border at which edges may end.
+    pub(super) room: f64,
+    /// Whether the borders slope down from the middle.
+    pub(super) is_diamond: bool,
+    /// How far inside its box an edge to itself starts.
+    pub(super) inset: f64,
+    /// Whether cycles are broken as seen from here.
+    pub(super) is_start: bool,
+}
+
+/// An edge and the space that its label takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EdgeSpace {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) label: Option<(f64, f64)>,
+}
+
 /// Computes the layout.
 pub fn layout(picture: &WorkflowDiagram) -> Result<DiagramLayout, DiagramTooLarge> {
+    place(&sizes::spaces(picture))
+}
+
+/// Computes the layout of nodes and edges whose sizes are known.
+pub(super) fn place(picture: &LayoutInput) -> Result<DiagramLayout, DiagramTooLarge> {
     let (nodes, links) = (picture.nodes.len(), picture.edges.len());
     if nodes > NODES_MAX || links > LINKS_MAX {
         return Err(DiagramTooLarge { nodes, links });

@@ -1,7 +1,8 @@
 //! Renders a diagram as self-contained SVG with light and dark styles.
 
 use super::layout::{
-    DETAIL_SIZE, LABEL_SIZE, LINE_HEIGHT, PlacedBox, Point, RoutedEdge, TITLE_SIZE, node_lines,
+    DETAIL_SIZE, LABEL_SIZE, LINE_HEIGHT, PlacedBox, Point, RoutedEdge, TITLE_SIZE, edge_path,
+    is_down, node_lines,
 };
 use super::{DiagramEdge, DiagramLayout, DiagramNode, WorkflowDiagram};
 use std::fmt::Write;
@@ -60,26 +61,14 @@ pub fn svg(picture: &WorkflowDiagram, layout: &DiagramLayout) -> String {
 
 fn draw_edge(text: &mut String, link: &DiagramEdge, way: &RoutedEdge) {
     let class = if link.is_failure { " failure" } else { "" };
-    let (Some(&first), Some(&last)) = (way.points.first(), way.points.last()) else {
+    let Some(&last) = way.points.last() else {
         return;
     };
-    let mut line = format!("M{:.1} {:.1}", first.x, first.y);
     let sideways = link.from == link.to;
     // The line ends inside the arrow head, whose tip touches the node.
     const HEAD: f64 = 7.0;
-    let before = way.points.iter().rev().nth(1).copied().unwrap_or(first);
-    let down = if last.y >= before.y { 1.0 } else { -1.0 };
-    for (at, pair) in way.points.windows(2).enumerate() {
-        let mut to = pair[1];
-        if at + 2 == way.points.len() {
-            if sideways {
-                to.x += HEAD;
-            } else {
-                to.y -= down * HEAD;
-            }
-        }
-        line.push_str(&curve(pair[0], to, sideways, at == 0));
-    }
+    let down = is_down(&way.points);
+    let line = edge_path(&way.points, sideways, HEAD, false);
     let _ = writeln!(text, "<path class=\"way{class}\" d=\"{line}\"/>");
     let (x, y) = (last.x, last.y);
     let head = if sideways {
@@ -88,23 +77,6 @@ fn draw_edge(text: &mut String, link: &DiagramEdge, way: &RoutedEdge) {
         format!("M{x:.1} {y:.1}l-4.5 {0:.1}h9z", -down * 8.5)
     };
     let _ = writeln!(text, "<path class=\"head{class}\" d=\"{head}\"/>");
-}
-
-/// One segment of an edge: vertical at both ends, or out to the side and back for a self-loop.
-fn curve(from: Point, to: Point, sideways: bool, out: bool) -> String {
-    if (from.x - to.x).abs() < 0.1 && !sideways {
-        return format!("L{:.1} {:.1}", to.x, to.y);
-    }
-    let half = (from.y + to.y) / 2.0;
-    let (one, other) = match (sideways, out) {
-        (true, true) => ((to.x, from.y), (to.x, from.y)),
-        (true, false) => ((from.x, to.y), (from.x, to.y)),
-        (false, _) => ((from.x, half), (to.x, half)),
-    };
-    format!(
-        "C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
-        one.0, one.1, other.0, other.1, to.x, to.y
-    )
 }
 
 fn draw_node(text: &mut String, shape: &DiagramNode, placed: &PlacedBox) {

@@ -245,6 +245,57 @@ async fn a_run_can_begin_halted() {
 }
 
 #[tokio::test]
+async fn a_pinned_output_is_used_instead_of_running_the_node() {
+    let routes = api(&engine());
+    let body = json!({"input": {"total": 1}, "breakpoints": [{"node": "price", "output": null}]});
+    let run = started(&routes, "judge", body).await;
+    rested(&routes, &run).await;
+    let (_, one) = get(&routes, &format!("/api/runs/{run}")).await;
+    assert_eq!(
+        one["breakpoints"],
+        json!([{"node": "price", "output": null}])
+    );
+    assert_ne!(one["status"], json!("paused"), "{one}");
+}
+
+#[tokio::test]
+async fn a_graph_is_laid_out_by_the_sizes_of_its_nodes() {
+    let routes = api(&engine());
+    let node = |id: &str| json!({"id": id, "width": 200, "height": 60});
+    let body = json!({"direction": "LR", "nodes": [node("a"), node("b")],
+        "edges": [{"id": "e", "from": "a", "to": "b", "label": {"width": 80, "height": 18}}]});
+    let (status, told) = post(&routes, "/api/layout", body).await;
+    assert_eq!(status, StatusCode::OK, "{told}");
+    let x = |id: &str| told["nodes"][id]["x"].as_f64().unwrap();
+    assert!(x("a") + 200.0 + 80.0 < x("b"), "{told}");
+    assert!(
+        told["edges"]["e"]["path"]
+            .as_str()
+            .unwrap()
+            .starts_with('M')
+    );
+    let huge = json!({"nodes": [{"id": "a", "width": 1e9, "height": 1}], "edges": []});
+    let (status, told) = post(&routes, "/api/layout", huge).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(
+        told["error"]["message"].as_str().unwrap().contains("`a`"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_workflow_of_a_document_has_no_saved_versions() {
+    let routes = api(&engine());
+    let (status, told) = get(&routes, "/api/tools/judge/versions").await;
+    assert_eq!(
+        (status, told),
+        (StatusCode::OK, json!({"versions": [], "more": false}))
+    );
+    let (status, _) = get(&routes, "/api/tools/nothing/versions").await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
 async fn places_of_the_page_are_the_page_and_missing_files_are_missing() {
     let studio = crate::support::page();
     let (status, text) = asked_text(&studio, "/studio/runs/run_1/steps/2").await;

@@ -187,6 +187,29 @@ pub struct NodeBreakpoint {
     /// The condition, if any: JSONata as text, or a JSON Logic rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Value>,
+    /// The pinned output, if any: instead of stopping, the run uses it as the node's output.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "pinned_output"
+    )]
+    pub output: Option<Value>,
+}
+
+impl NodeBreakpoint {
+    /// A breakpoint without a pinned output.
+    pub fn new(node: impl Into<Str>, condition: Option<Value>) -> Self {
+        Self {
+            node: node.into(),
+            condition,
+            output: None,
+        }
+    }
+}
+
+/// Reads a pinned output; a `null` is an output too.
+fn pinned_output<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 /// Whether a run pauses after each layer.

@@ -17,7 +17,16 @@ pub(crate) struct CompiledBreakpoints {
     pub(crate) stepping: bool,
     /// Whether a condition looks back, so that every output must be kept from now on.
     pub(crate) looks_back: bool,
-    pub(crate) conditions: Vec<(NodeIx, BreakCondition)>,
+    pub(crate) breaks: Vec<CompiledBreak>,
+}
+
+/// One breakpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct CompiledBreak {
+    pub(crate) node: NodeIx,
+    pub(crate) condition: BreakCondition,
+    /// The pinned output that replaces the halt.
+    pub(crate) output: Option<Value>,
 }
 
 /// When a breakpoint applies.
@@ -47,15 +56,19 @@ impl CompiledBreakpoints {
             };
             let condition = compile_condition(spot.condition.as_ref())
                 .map_err(|error| format!("the condition at `{}`: {error}", spot.node))?;
-            breaks.push((node, condition));
+            breaks.push(CompiledBreak {
+                node,
+                condition,
+                output: spot.output.clone(),
+            });
         }
         let stepping = watch.stepping;
-        let looks_back = breaks.iter().any(|(_, condition)| condition.looks_back());
+        let looks_back = breaks.iter().any(|spot| spot.condition.looks_back());
         Ok((stepping || !breaks.is_empty()).then(|| {
             Box::new(Self {
                 stepping,
                 looks_back,
-                conditions: breaks,
+                breaks,
             })
         }))
     }

@@ -5,29 +5,49 @@ use crate::scope::{EvalMoment, RunView};
 use std::cell::Cell;
 use tramline_expr::{Limits, Str, Value};
 
-/// Why a run stops before a visit, if a breakpoint applies.
-pub fn breakpoint_reason(
+/// A breakpoint that applies to a visit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BreakpointHit {
+    /// Why the run stops.
+    pub reason: Str,
+    /// The pinned output with which it continues at once.
+    pub output: Option<Value>,
+}
+
+/// The breakpoint that applies to a visit, if any.
+pub fn breakpoint_hit(
     run: &Run,
     token: &Token,
     moment: EvalMoment,
     limits: &Limits,
-) -> Option<Str> {
+) -> Option<BreakpointHit> {
     let watching = run
         .breakpoints
         .as_ref()
         .filter(|_| !token.clearance.passed_breakpoint)?;
     let mut breaks = watching
-        .conditions
+        .breaks
         .iter()
-        .filter(|(at, _)| *at == token.node);
+        .filter(|spot| spot.node == token.node);
     let view = RunView {
         run,
         from: token.from,
         moment,
         draws: Cell::new(0),
     };
-    let found = breaks.find_map(|(_, condition)| condition_holds(condition, &view, limits));
-    found.or_else(|| watching.stepping.then(|| "step".into()))
+    let found = breaks.find_map(|spot| {
+        let reason = condition_holds(&spot.condition, &view, limits)?;
+        Some(BreakpointHit {
+            reason,
+            output: spot.output.clone(),
+        })
+    });
+    found.or_else(|| {
+        watching.stepping.then(|| BreakpointHit {
+            reason: "step".into(),
+            output: None,
+        })
+    })
 }
 
 /// Whether the original run already made a visit's call, and no answer has allowed this fork to

@@ -32,9 +32,8 @@ impl Run {
 
     /// Adds a breakpoint before this node.
     pub async fn halt_at(&self, node: &str) -> Result<(), Error> {
-        let node = node.into();
-        let condition = None;
-        self.update_breakpoints(|watch| watch.breaks.push(NodeBreakpoint { node, condition }))
+        let spot = NodeBreakpoint::new(node, None);
+        self.update_breakpoints(|watch| watch.breaks.push(spot))
             .await
     }
 

@@ -41,17 +41,14 @@ impl StartRequest {
 
     /// Sets a breakpoint before this node.
     pub fn halt_at(mut self, node: impl Into<Str>) -> Self {
-        let node = node.into();
-        let condition = None;
-        self.watch.breaks.push(NodeBreakpoint { node, condition });
+        self.watch.breaks.push(NodeBreakpoint::new(node, None));
         self
     }
 
     /// Sets a conditional breakpoint before this node: JSONata as text, or a JSON Logic rule.
     pub fn halt_when(mut self, node: impl Into<Str>, condition: impl Into<Json>) -> Self {
-        let node = node.into();
         let condition = Some(Value::from(condition.into()));
-        self.watch.breaks.push(NodeBreakpoint { node, condition });
+        self.watch.breaks.push(NodeBreakpoint::new(node, condition));
         self
     }
 

@@ -45,10 +45,7 @@ fn parse_breakpoint(graph: &Graph, text: &str) -> NodeBreakpoint {
         let first = text.split_once(':').unwrap_or((text, ""));
         cuts.find(|(id, _)| is_node(id)).unwrap_or(first)
     };
-    NodeBreakpoint {
-        node: cut.0.into(),
-        condition: parse_condition(cut.1),
-    }
+    NodeBreakpoint::new(cut.0, parse_condition(cut.1))
 }
 
 /// A condition: a JSON object is a rule, anything else is JSONata.

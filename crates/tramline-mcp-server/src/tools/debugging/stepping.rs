@@ -68,14 +68,11 @@ pub(super) fn read_breakpoints(arguments: &Value) -> BreakpointSet {
         .and_then(Value::as_array)
         .unwrap_or_default();
     let place = |value: &Value| match value {
-        Value::String(node) => Some(NodeBreakpoint {
-            node: node.clone(),
-            condition: None,
-        }),
-        other => Some(NodeBreakpoint {
-            node: other.get("node").and_then(Value::as_str)?.into(),
-            condition: other.get("condition").cloned(),
-        }),
+        Value::String(node) => Some(NodeBreakpoint::new(node.clone(), None)),
+        other => Some(NodeBreakpoint::new(
+            other.get("node").and_then(Value::as_str)?,
+            other.get("condition").cloned(),
+        )),
     };
     let stepping = arguments.get("step").and_then(Value::as_bool);
     BreakpointSet {

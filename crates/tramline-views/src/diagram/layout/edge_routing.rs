@@ -2,10 +2,7 @@
 
 use super::positions::Positions;
 use super::ranks::{LOOP_WIDTH, RankedDiagram};
-use super::sizes;
-use super::{DiagramLayout, MARGIN, PlacedBox, Point, RoutedEdge};
-use crate::diagram::WorkflowDiagram;
-use tramline_workflow::node_kind::NodeShape;
+use super::{DiagramLayout, LayoutInput, MARGIN, PlacedBox, Point, RoutedEdge};
 
 /// The maximum space between two edges at the border of a node, in pixels.
 const PORT_GAP: f64 = 22.0;
@@ -15,7 +12,7 @@ const LOW: f64 = 24.0;
 const BEND_MIN: (f64, f64) = (8.0, 40.0);
 
 pub(super) fn route_edges(
-    picture: &WorkflowDiagram,
+    picture: &LayoutInput,
     layered: &RankedDiagram,
     places: &Positions,
 ) -> DiagramLayout {
@@ -27,13 +24,12 @@ pub(super) fn route_edges(
         outs: vec![Vec::new(); picture.nodes.len()],
         ins: vec![Vec::new(); picture.nodes.len()],
     };
-    for (at, shape) in picture.nodes.iter().enumerate() {
-        let (width, height) = sizes::node_size(shape);
+    for (at, node) in picture.nodes.iter().enumerate() {
         let middle = draft.middle(at);
         draft.nodes.push(PlacedBox {
             middle,
-            width,
-            height,
+            width: node.width,
+            height: node.height,
         });
     }
     draft.assign_ports();
@@ -44,7 +40,7 @@ pub(super) fn route_edges(
 }
 
 struct EdgeRouter<'a> {
-    picture: &'a WorkflowDiagram,
+    picture: &'a LayoutInput,
     layered: &'a RankedDiagram,
     places: &'a Positions,
     nodes: Vec<PlacedBox>,
@@ -92,23 +88,13 @@ impl EdgeRouter<'_> {
             width,
             height,
         } = self.nodes[node];
-        let kind = self.picture.nodes[node].kind.shape;
-        let room = match kind {
-            NodeShape::Diamond => width * 0.5,
-            NodeShape::Start | NodeShape::End => width - height,
-            NodeShape::Box => width - 24.0,
-            NodeShape::Slanted | NodeShape::Hexagon => width - 48.0,
-        };
+        let space = self.picture.nodes[node];
         let place = ways.iter().position(|&other| other == way).unwrap_or(0) as f64;
-        let gap = PORT_GAP.min(room / ways.len() as f64);
+        let gap = PORT_GAP.min(space.room / ways.len() as f64);
         let aside = (place - (ways.len() as f64 - 1.0) / 2.0) * gap;
-        let depth = match kind {
-            NodeShape::Diamond => height / 2.0 * (1.0 - aside.abs() / (width / 2.0)),
-            NodeShape::Start
-            | NodeShape::End
-            | NodeShape::Box
-            | NodeShape::Slanted
-            | NodeShape::Hexagon => height / 2.0,
+        let depth = match space.is_diamond {
+            true => height / 2.0 * (1.0 - aside.abs() / (width / 2.0)),
+            false => height / 2.0,
         };
         Point {
             x: middle.x + aside,
@@ -137,8 +123,7 @@ impl EdgeRouter<'_> {
             }
         }
         points.push(self.port(last, at, -1.0));
-        let label = self.picture.edges[at].label.as_deref().map(|text| {
-            let (width, height) = sizes::label_size(text);
+        let label = self.picture.edges[at].label.map(|(width, height)| {
             let middle = match chain.label {
                 Some(item) => self.middle(item),
                 None => midpoint(&points),
@@ -172,11 +157,7 @@ impl EdgeRouter<'_> {
             height,
         } = self.nodes[link.from];
         let edge = middle.x + width / 2.0;
-        let inner = match self.picture.nodes[link.from].kind.shape {
-            NodeShape::Diamond => width / 4.0,
-            NodeShape::Slanted | NodeShape::Hexagon => 10.0,
-            NodeShape::Start | NodeShape::End | NodeShape::Box => 2.0,
-        };
+        let inner = self.picture.nodes[link.from].inset;
         let up = height / 4.0;
         let point = |x: f64, y: f64| Point { x, y: middle.y + y };
         let points = vec![
@@ -184,13 +165,10 @@ impl EdgeRouter<'_> {
             point(edge + LOOP_WIDTH * 0.6, 0.0),
             point(edge - inner, -up),
         ];
-        let label = link.label.as_deref().map(|text| {
-            let (width, height) = sizes::label_size(text);
-            PlacedBox {
-                middle: point(edge + LOOP_WIDTH + width / 2.0, 0.0),
-                width,
-                height,
-            }
+        let label = link.label.map(|(width, height)| PlacedBox {
+            middle: point(edge + LOOP_WIDTH + width / 2.0, 0.0),
+            width,
+            height,
         });
         RoutedEdge { points, label }
     }

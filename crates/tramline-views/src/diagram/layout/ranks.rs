@@ -3,10 +3,8 @@
 //! Edges that close a cycle are reversed during the layout. Where an edge crosses a rank, a dummy
 //! item reserves its position; an edge label is a dummy item with a size.
 
-use super::sizes;
-use crate::diagram::WorkflowDiagram;
+use super::LayoutInput;
 use tramline_workflow::cycles;
-use tramline_workflow::node_kind::NodeShape;
 
 /// Dummy items for edges that cross ranks; further edges run straight through. Bounds the work for
 /// graphs whose edges all span many ranks.
@@ -43,7 +41,7 @@ pub(super) struct RankedDiagram {
     pub(super) below: Vec<Vec<usize>>,
 }
 
-pub(super) fn assign_ranks(picture: &WorkflowDiagram) -> RankedDiagram {
+pub(super) fn assign_ranks(picture: &LayoutInput) -> RankedDiagram {
     let turned = reversed_edges(picture);
     // Labels have ranks of their own between those of the nodes.
     let step = if picture.edges.iter().any(|link| link.label.is_some()) {
@@ -60,7 +58,7 @@ pub(super) fn assign_ranks(picture: &WorkflowDiagram) -> RankedDiagram {
             false => (link.from, link.to),
         })
         .collect();
-    let ranks = ranks(picture.nodes.len(), &downwards, step);
+    let ranks = ranks(picture.nodes.len(), &downwards, step, picture.is_earliest);
     let mut layered = RankedDiagram {
         items: Vec::new(),
         ranks: vec![Vec::new(); ranks.iter().map(|rank| rank + 1).max().unwrap_or(0)],
@@ -68,13 +66,12 @@ pub(super) fn assign_ranks(picture: &WorkflowDiagram) -> RankedDiagram {
         above: Vec::new(),
         below: Vec::new(),
     };
-    for (shape, &rank) in picture.nodes.iter().zip(&ranks) {
-        let (width, height) = sizes::node_size(shape);
-        layered.add_item(width, height, rank, true);
+    for (node, &rank) in picture.nodes.iter().zip(&ranks) {
+        layered.add_item(node.width, node.height, rank, true);
     }
     let mut left = PASSING_MAX;
     for (at, link) in picture.edges.iter().enumerate() {
-        let label = link.label.as_deref().map(sizes::label_size);
+        let label = link.label;
         if link.from == link.to {
             let room = LOOP_WIDTH + label.map_or(0.0, |(width, _)| width);
             // The same space on both sides keeps the node centred.
@@ -143,7 +140,7 @@ impl RankedDiagram {
 }
 
 /// Which edges close a cycle.
-fn reversed_edges(picture: &WorkflowDiagram) -> Vec<bool> {
+fn reversed_edges(picture: &LayoutInput) -> Vec<bool> {
     let mut outs = vec![Vec::new(); picture.nodes.len()];
     for (at, link) in picture.edges.iter().enumerate() {
         if link.from != link.to {
@@ -151,14 +148,13 @@ fn reversed_edges(picture: &WorkflowDiagram) -> Vec<bool> {
         }
     }
     let mut turned = vec![false; picture.edges.len()];
-    let entries =
-        (0..picture.nodes.len()).filter(|&at| picture.nodes[at].kind.shape == NodeShape::Start);
+    let entries = (0..picture.nodes.len()).filter(|&at| picture.nodes[at].is_start);
     cycles::closing_edges(&outs, entries, |edge, _| turned[edge] = true);
     turned
 }
 
 /// The rank of each node: below all its predecessors, and as close to them as possible.
-fn ranks(nodes: usize, links: &[(usize, usize)], step: usize) -> Vec<usize> {
+fn ranks(nodes: usize, links: &[(usize, usize)], step: usize, is_earliest: bool) -> Vec<usize> {
     let mut outs = vec![Vec::new(); nodes];
     let mut waiting = vec![0usize; nodes];
     for &(from, to) in links.iter().filter(|(from, to)| from != to) {
@@ -176,6 +172,9 @@ fn ranks(nodes: usize, links: &[(usize, usize)], step: usize) -> Vec<usize> {
                 ready.push(to);
             }
         }
+    }
+    if is_earliest {
+        return ranks;
     }
     // Nodes without predecessors are moved down, close to their successors.
     for at in first {

@@ -2,7 +2,8 @@
 //!
 //! Text is rendered in a fixed-width font, whose characters are never wider than assumed here.
 
-use crate::diagram::{DiagramNode, truncate};
+use super::{EdgeSpace, LayoutInput, NodeSpace};
+use crate::diagram::{DiagramNode, WorkflowDiagram, truncate};
 use tramline_workflow::node_kind::NodeShape;
 
 /// The font size of a node's id, in pixels.
@@ -46,8 +47,39 @@ fn is_wide(c: char) -> bool {
         | 0x1f000..=0x1faff | 0x20000..=0x3fffd)
 }
 
+/// The space that the nodes and labels of a diagram take.
+pub(super) fn spaces(picture: &WorkflowDiagram) -> LayoutInput {
+    let nodes = picture.nodes.iter().map(|shape| {
+        let (width, height) = node_size(shape);
+        let (room, inset) = match shape.kind.shape {
+            NodeShape::Diamond => (width * 0.5, width / 4.0),
+            NodeShape::Start | NodeShape::End => (width - height, 2.0),
+            NodeShape::Box => (width - 24.0, 2.0),
+            NodeShape::Slanted | NodeShape::Hexagon => (width - 48.0, 10.0),
+        };
+        NodeSpace {
+            width,
+            height,
+            room,
+            is_diamond: shape.kind.shape == NodeShape::Diamond,
+            inset,
+            is_start: shape.kind.shape == NodeShape::Start,
+        }
+    });
+    let edges = picture.edges.iter().map(|link| EdgeSpace {
+        from: link.from,
+        to: link.to,
+        label: link.label.as_deref().map(label_size),
+    });
+    LayoutInput {
+        nodes: nodes.collect(),
+        edges: edges.collect(),
+        is_earliest: false,
+    }
+}
+
 /// The width and height of a node.
-pub(super) fn node_size(shape: &DiagramNode) -> (f64, f64) {
+fn node_size(shape: &DiagramNode) -> (f64, f64) {
     let lines = node_lines(shape);
     let widths = lines.iter().map(|(text, size)| text_width(text, *size));
     let width = widths.fold(0.0, f64::max);
@@ -68,6 +100,6 @@ pub(super) fn node_size(shape: &DiagramNode) -> (f64, f64) {
 }
 
 /// The width and height of a label.
-pub(super) fn label_size(text: &str) -> (f64, f64) {
+fn label_size(text: &str) -> (f64, f64) {
     (text_width(text, LABEL_SIZE) + 8.0, LINE_HEIGHT)
 }

@@ -157,10 +157,7 @@ pub(super) fn parse(line: &str) -> Result<DebugCommand, String> {
 
 fn parse_breakpoint(text: &str) -> NodeBreakpoint {
     let (node, condition) = text.split_once(" if ").unwrap_or((text, ""));
-    NodeBreakpoint {
-        node: node.trim().into(),
-        condition: breakpoints::parse_condition(condition),
-    }
+    NodeBreakpoint::new(node.trim(), breakpoints::parse_condition(condition))
 }
 
 /// The output alone, or preceded by its node.
