@@ -13,7 +13,7 @@ const bundled = notices();
 
 export default defineConfig({
   base: "/studio/",
-  plugins: [react(), bundled.written, compressed()],
+  plugins: [react(), bundled, compressed()],
   build: {
     outDir: out,
     emptyOutDir: true,
@@ -25,6 +25,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 1_000,
     rolldownOptions: { checks: { bundlerTimings: false } },
   },
-  worker: { format: "es", plugins: () => [bundled.seen] },
   server: { proxy: { "/api": { target: served, changeOrigin: true, headers: { origin: served } } } },
 });

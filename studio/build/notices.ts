@@ -22,8 +22,8 @@ function notice(folder: string): string {
   return `${about.name} ${about.version}: ${about.license}\n\n${text.replace(/\r\n/g, "\n")}\n`;
 }
 
-/** Records every bundled package, also those in workers, and writes their notices. */
-export function notices(): { seen: Plugin; written: Plugin } {
+/** Records every bundled package, and writes their notices. */
+export function notices(): Plugin {
   const folders = new Map<string, string>();
   const moduleParsed = (module: { id: string }) => {
     const folder = packageOf(module.id);
@@ -32,16 +32,13 @@ export function notices(): { seen: Plugin; written: Plugin } {
     }
   };
   return {
-    seen: { name: "notices-beside", apply: "build", moduleParsed },
-    written: {
-      name: "notices",
-      apply: "build",
-      moduleParsed,
-      generateBundle() {
-        const sorted = [...folders].sort(([a], [b]) => (a < b ? -1 : 1));
-        const source = sorted.map(([, folder]) => notice(folder)).join("\n" + "-".repeat(80) + "\n\n");
-        this.emitFile({ type: "asset", fileName: NAME, source });
-      },
+    name: "notices",
+    apply: "build",
+    moduleParsed,
+    generateBundle() {
+      const sorted = [...folders].sort(([a], [b]) => (a < b ? -1 : 1));
+      const source = sorted.map(([, folder]) => notice(folder)).join("\n" + "-".repeat(80) + "\n\n");
+      this.emitFile({ type: "asset", fileName: NAME, source });
     },
   };
 }

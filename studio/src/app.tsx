@@ -8,6 +8,7 @@ import { RunPage } from "./pages/run";
 import { RunsPage } from "./pages/runs";
 import { ToolsPage } from "./pages/tools";
 import { ToolPage } from "./pages/tool";
+import { VersionsPage } from "./pages/versions";
 import { RouterProvider, useRouter } from "./router";
 import { Announcer } from "./shell/announce";
 import { Shell } from "./shell/shell";
@@ -42,6 +43,8 @@ function Page() {
       return <ToolsPage />;
     case "tool":
       return <ToolPage key={route.name} name={route.name} />;
+    case "versions":
+      return <VersionsPage key={route.name} name={route.name} />;
     case "runs":
       return <RunsPage />;
     case "run":

@@ -7,6 +7,7 @@ export type Route =
   | { page: "home" }
   | { page: "tools" }
   | { page: "tool"; name: string }
+  | { page: "versions"; name: string }
   | { page: "runs" }
   | { page: "run"; run: string; step?: number }
   | { page: "compare" }
@@ -25,6 +26,7 @@ export function parse(path: string): Route {
     case undefined:
       return { page: "home" };
     case "tools":
+      if (second && third === "versions") return { page: "versions", name: second };
       return second ? { page: "tool", name: second } : { page: "tools" };
     case "runs":
       if (!second) return { page: "runs" };

@@ -2,11 +2,15 @@
 import { expect, test } from "vitest";
 import { splitEvents } from "../src/api/events";
 import { matching, neighbour } from "../src/graph/keyboard";
-import { layout } from "../src/graph/layout";
+import { layoutRequest, readLayout } from "../src/graph/layout";
+import { layered } from "./layered";
 import { mermaid } from "../src/graph/mermaid";
 import { svg } from "../src/graph/svg";
 import { parse, to } from "../src/router";
 import { edge, graph, node } from "./graphs";
+import type { Graph } from "../src/api/types";
+
+const layout = (of: Graph) => readLayout(of, layered(layoutRequest(of)));
 
 const fork = graph(
   [node("entry", "entry"), node("left"), node("right"), node("exit", "exit")],

@@ -1,4 +1,5 @@
 // One function per API request. A failed request throws a `ApiError` with the API's message.
+import type { LayoutReply, LayoutRequest } from "../graph/layout-types";
 import type * as T from "./types";
 import { reach } from "./connection";
 import { rejectToken, token } from "./token";
@@ -75,6 +76,8 @@ export const api = {
     request<T.CheckResult>("POST", "/api/check", given, signal),
   edit: (given: { text: string; format?: string; workflow?: string; edits: T.Edit[] }) => request<T.EditResult>("POST", "/api/edit", given),
   render: (given: { text: string; workflow?: string; as: "svg" | "mermaid" | "dot" }) => request<{ text: string }>("POST", "/api/render", given),
+  layout: (given: LayoutRequest) => request<LayoutReply>("POST", "/api/layout", given),
+  versions: (tool: string) => request<{ versions: T.WorkflowVersion[]; more: boolean }>("GET", `/api/tools/${encodePart(tool)}/versions`),
   schema: (format: string) => request<T.Schema>("GET", `/api/schemas/${encodePart(format)}`),
   evaluate: (given: { language: "jsonata" | "jsonlogic"; expression: T.Json; data?: T.Json; run_id?: string; seq?: number }, signal?: AbortSignal) =>
     request<T.EvaluationResult>("POST", "/api/eval", given, signal),

@@ -140,7 +140,11 @@ export type ProposedCall = {
 };
 
 /** `when` is JSONata as text, or a JSON Logic rule. */
-export type Breakpoint = { node: string; when?: Json };
+/** A node before which a run halts, or whose output is pinned: then it is not run. */
+export type Breakpoint = { node: string; when?: Json; output?: Json };
+
+/** A version of a saved workflow; a text that is not valid any more has no graph. */
+export type WorkflowVersion = { version: number; description: string; by: string; at_ms: number; format: string; text: string; graph?: Graph };
 
 export type Run = {
   run_id: string;

@@ -6,7 +6,7 @@ import { jsonPath, markdownPath, yamlPath, type CursorPath } from "./cursor-path
 import { findTools, toolInputSchema } from "./registry";
 import { toolAt, suggest, suggestInStep, toolNameAt, type DocumentContext, type Suggestion } from "./completions";
 
-export type Source = { format: string; schema?: Schema; known: DocumentContext };
+export type Source = { format: string; schema?: Schema; known: DocumentContext; /** What a node does, in a few words. */ about?: (node: string) => string | undefined };
 
 const ICONS: { [kind in Suggestion["kind"]]: string } = { key: "property", value: "enum", node: "variable", tool: "function" };
 
@@ -38,7 +38,7 @@ async function complete(context: CompletionContext, { format, schema, known }: S
   return { from, options, validFor: tools?.cut ? undefined : /^"?[\w$.:@/-]*$/ };
 }
 
-function placeOf(text: string, format: string, position: number, line: number, column: number): CursorPath | undefined {
+export function placeOf(text: string, format: string, position: number, line: number, column: number): CursorPath | undefined {
   if (format === "dag" || format === "ir") return jsonPath(text, position);
   if (format === "yaml") return yamlPath(text.split("\n"), line, column);
   return format === "markdown" ? markdownPath(text.split("\n"), line, column) : undefined;

@@ -24,6 +24,8 @@ const frame = EditorView.theme({
   ".cm-tooltip, .cm-panels": { backgroundColor: "var(--panel)", color: "var(--ink)", border: "1px solid var(--line)" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
   ".cm-completionDetail": { color: "inherit", opacity: "0.9" },
+  ".cm-hover-doc": { maxWidth: "28rem", padding: "6px 10px", fontSize: "12.5px" },
+  ".cm-hover-doc p": { margin: "0 0 2px" },
   ".cm-foldPlaceholder": { backgroundColor: "var(--soft)", color: "var(--quiet)", border: "1px solid var(--line)" },
   ".cm-button, .cm-textfield": { backgroundImage: "none", backgroundColor: "var(--soft)", color: "var(--ink)", border: "1px solid var(--line)" },
 });

@@ -2,12 +2,14 @@
 import type { EditorView } from "@codemirror/view";
 import { useCallback, useState } from "react";
 import type { DocumentText, Edit, Flaw, Graph, Schema } from "../api/types";
+import type { DropPlace } from "../graph/drop";
 import { GraphView } from "../graph/view";
 import { ErrorMessage } from "../shell/load";
-import { AddNode } from "./add-node";
+import { AddNode, type AskedKind } from "./add-node";
 import { countByNode } from "./flaws";
 import { NodePanel } from "./node-panel";
 import { nodeExtents } from "./node-positions";
+import { freeName, newNode, PALETTE } from "./new-node";
 import { fieldsOf, isEditable } from "./node-fields";
 import { useEdits } from "./use-edits";
 
@@ -39,13 +41,28 @@ export function GraphPane({ document, view, graph, flaws, schema, selected, onSe
     },
     [onSelect],
   );
+  const [asked, setAsked] = useState<AskedKind>();
+  const drop = async (kind: string, { after: on }: DropPlace) => {
+    const after = on !== undefined && written(on) ? on : undefined;
+    const start = PALETTE[kind]?.start;
+    if (after) onSelect(after);
+    if (start === undefined) {
+      // A call needs its tool first.
+      setAsked({ kind });
+      setTurn((now) => now + 1);
+      return;
+    }
+    const name = freeName(graph, kind);
+    const node = newNode(document.format, kind, name, start, graph, after);
+    if (await edit([{ op: "add_node", node, ...(after ? { after } : {}) }])) onSelect(name);
+  };
   const known = graph.nodes.some((node) => node.id === selected) ? selected : undefined;
   const here = view && known !== undefined ? nodeExtents(view, document.format)[known] : undefined;
   const fields = view && here ? fieldsOf(view.state.doc.toString(), here, document.format) : undefined;
   return (
     <>
       {wrong && <ErrorMessage wrong={wrong} again={settle} />}
-      {editable && <AddNode graph={graph} format={document.format} after={known !== undefined && written(known) ? known : undefined} turn={turn} onEdit={edit} />}
+      {editable && <AddNode graph={graph} format={document.format} after={known !== undefined && written(known) ? known : undefined} turn={turn} asked={asked} onEdit={edit} />}
       <div className="graph-row">
         <GraphView
           graph={graph}
@@ -55,6 +72,7 @@ export function GraphPane({ document, view, graph, flaws, schema, selected, onSe
           flaws={countByNode(flaws, graph.name)}
           onConnect={editable ? (from, target) => change([from, target], { op: "connect", from, to: target }) : undefined}
           onInsert={editable ? insert : undefined}
+          onDropKind={editable ? (kind, place) => void drop(kind, place) : undefined}
           onDelete={editable ? (id) => change([id], { op: "remove_node", id }) : undefined}
         />
         {editable && (

@@ -51,6 +51,28 @@ export function kindsOf(format: string): string[] {
   return Object.keys(KINDS[format] ?? {});
 }
 
+/** What a kind is shown as in the palette, and the required field that it starts with if it was dropped into the graph. */
+export const PALETTE: { [kind: string]: { look: string; start?: string } } = {
+  call: { look: "call" },
+  compute: { look: "compute", start: "$" },
+  choose: { look: "choose", start: "true" },
+  wait: { look: "wait", start: "1s" },
+  workflow: { look: "call" },
+  exit: { look: "exit", start: "" },
+  step: { look: "prompt", start: "What to do" },
+  decision: { look: "decision", start: "Which way?" },
+  end: { look: "terminal", start: "Done" },
+};
+
+/** A name that no node has yet. */
+export function freeName(graph: Graph, kind: string): string {
+  const names = new Set(graph.nodes.map((node) => node.id));
+  for (let at = 1; ; at++) {
+    const name = at === 1 ? kind : `${kind}_${at}`;
+    if (!names.has(name)) return name;
+  }
+}
+
 /** The required field of a node kind. */
 export function promptOf(format: string, kind: string): FieldPrompt | undefined {
   return KINDS[format]?.[kind]?.ask;

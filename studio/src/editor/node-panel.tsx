@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import type { Edit, Graph, Json, Schema } from "../api/types";
 import { FormContext, SchemaField } from "../form/field";
 import { invalidJsonField } from "../form/schema-form";
+import { RuleBuilder } from "./rule-builder";
 import { ArgumentsField } from "./arguments-field";
 import { FreeField } from "./free-field";
 import { fieldEdits, nodeSchema } from "./node-fields";
@@ -36,8 +37,8 @@ export function NodePanel(props: Props) {
       </header>
       <Rename key={node} node={node} onEdit={onEdit} />
       {props.format === "sop" && <NodeText key={`${node} ${shown.label}`} node={node} text={shown.label} onEdit={onEdit} />}
-      <OutgoingEdges graph={graph} node={node} hint={LABELS[props.format] ?? "error, or a rule as JSON"} onEdit={onEdit} />
       {props.format !== "sop" && <FieldsForm {...props} />}
+      <OutgoingEdges graph={graph} node={node} hint={LABELS[props.format] ?? "error, or a rule as JSON"} onEdit={onEdit} />
     </section>
   );
 }
@@ -138,6 +139,9 @@ function OutgoingEdges({ graph, node, hint, onEdit }: { graph: Graph; node: stri
 /** The fields that hold the arguments of a call, in any format. */
 const ARGUMENTS = new Set(["args", "arguments", "params"]);
 
+/** What a node is about comes before what it has in common with others. */
+const MAIN = new Set([...ARGUMENTS, "conditions", "transform", "expr", "for", "until", "workflow", "tool", "server"]);
+
 function FieldsForm({ graph, node, format, fields, schema, onEdit }: Props) {
   const tool = graph.nodes.find((one) => one.id === node)?.tool;
   const [draft, setDraft] = useState<Fields>(fields ?? {});
@@ -168,8 +172,9 @@ function FieldsForm({ graph, node, format, fields, schema, onEdit }: Props) {
       }}
     >
       <FormContext.Provider value={around}>
-        {Object.entries(properties).map(([key, inner]) => {
+        {Object.entries(properties).sort(([a], [b]) => Number(MAIN.has(b)) - Number(MAIN.has(a))).map(([key, inner]) => {
           if (tool && ARGUMENTS.has(key)) return <ArgumentsField key={`${node} ${key} ${tool}`} tool={tool} name={key} value={draft[key]} onChange={(value) => set(key, value)} />;
+          if (key === "conditions" && format === "yaml") return <RuleBuilder key={`${node} ${key} ${before}`} value={draft[key]} targets={targetsOf(graph, node)} names={namesOf(graph, node)} onChange={(value) => set(key, value)} />;
           const Kind = isFreeField(inner) ? FreeField : SchemaField;
           return <Kind key={`${node} ${key}`} schema={inner} name={key} pointer={`/${key}`} value={draft[key]} onChange={(value: Json | undefined) => set(key, value)} required={false} depth={4} />;
         })}
@@ -179,6 +184,21 @@ function FieldsForm({ graph, node, format, fields, schema, onEdit }: Props) {
       </button>
     </form>
   );
+}
+
+/** The nodes that a rule can lead to. */
+function targetsOf(graph: Graph, node: string): string[] {
+  return graph.nodes.filter((one) => one.id !== node && one.kind !== "entry" && one.line !== undefined).map((one) => one.id);
+}
+
+/** The nodes whose outputs a rule can read: those with a way to it. */
+function namesOf(graph: Graph, node: string): string[] {
+  const seen = new Set<string>();
+  const open = [node];
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    for (const edge of graph.edges) if (edge.to === id && !seen.has(edge.from)) open.push((seen.add(edge.from), edge.from));
+  }
+  return graph.nodes.filter((one) => seen.has(one.id)).map((one) => one.id);
 }
 
 /** Whether a field accepts text as well as something else, or any value. */

@@ -3,6 +3,8 @@ import { redo, undo } from "@codemirror/commands";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { DocumentText, Flaw, Graph, Schema } from "../api/types";
+import { noteWords } from "../graph/badges";
+import { kindLook } from "../graph/node-kinds";
 import { useRouter } from "../router";
 import { ErrorMessage, useLoad } from "../shell/load";
 import { Empty, Skeleton } from "../ui/empty";
@@ -36,9 +38,10 @@ export function EditorPage({ document, onReload }: { document: DocumentText; onR
   const saving = useSave(document, view, turn);
   const schema = useSchema(document.format);
   save.current = saving.save;
-  useLinkedNode(given.get("node"), graph, onSelect);
+  // The lines of nodes are known once the shown workflow has been named.
+  useLinkedNode(given.get("node"), named === workflow ? graph : undefined, onSelect);
   const nodes = graph?.nodes.map((node) => node.id) ?? [];
-  source.current = { format: document.format, schema, known: { nodes, tools: toolsOf(judged.graphs), workflows: useWorkflows() } };
+  source.current = { format: document.format, schema, known: { nodes, tools: toolsOf(judged.graphs), workflows: useWorkflows() }, about: (node) => aboutNode(graph, node) };
   useEffect(() => setNamed(workflow), [workflow]);
 
   const onGo = (flaw: Flaw) => {
@@ -182,6 +185,13 @@ function useSchema(format: string): Schema | undefined {
 function useWorkflows(): { name: string; about?: string }[] {
   const loaded = useLoad(() => api.tools(), []);
   return (loaded.value?.tools ?? []).map(({ name, description }) => ({ name, about: description }));
+}
+
+/** What a node does: its kind, its tool or expression, and what is special about it. */
+function aboutNode(graph: Graph | undefined, id: string): string | undefined {
+  const node = graph?.nodes.find((one) => one.id === id);
+  if (!node) return undefined;
+  return [kindLook(node.kind).word, node.tool ?? node.detail, ...node.notes.map(noteWords)].filter(Boolean).join(" · ");
 }
 
 /** The tools that the graphs of a document call. */

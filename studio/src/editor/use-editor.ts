@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type RefObject } from "react";
 import type { DocumentText } from "../api/types";
 import { makeEditor } from "./code-editor";
 import { completion, type Source } from "./completion-source";
+import { hoverDocs } from "./hover-docs";
 import { nodePositions } from "./node-positions";
 import { draftToRestore } from "./use-save";
 
@@ -26,7 +27,7 @@ export function useEditor(document: DocumentText, source: () => Source, onSave: 
   useEffect(() => {
     if (!frame.current) return;
     const heard = { onText: () => setTurn((now) => now + 1), onLine: setLine, onSave: () => latest.current.onSave() };
-    const more = [nodePositions, completion(() => latest.current.source())];
+    const more = [nodePositions, completion(() => latest.current.source()), hoverDocs(() => latest.current.source())];
     const { format, writable } = document;
     // Unsaved edits are continued.
     const text = draftToRestore(document)?.text ?? document.text;

@@ -2,12 +2,16 @@
 import { useEffect, useId, useState } from "react";
 import { api } from "../api/client";
 import type { Breakpoint, Tool } from "../api/types";
+import { isPin } from "../run/pins";
+
+/** Characters of a pinned output that are shown. */
+const PIN_CHARS_MAX = 80;
 
 export type StartOptions = { breakpoints: Breakpoint[]; pause: boolean; session: string; /** The breakpoints that were last set for this workflow. */ earlier: Breakpoint[] };
 export const defaultOptions: StartOptions = { breakpoints: [], pause: false, session: "", earlier: [] };
 
 export function RunOptions({ tool, value, onChange }: { tool: Tool; value: StartOptions; onChange: (value: StartOptions) => void }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState(value.breakpoints.length > 0);
   const nodes = useNodes(tool, open);
   const list = useId();
   const setBreaks = (breakpoints: Breakpoint[]) => onChange({ ...value, breakpoints });
@@ -25,6 +29,7 @@ export function RunOptions({ tool, value, onChange }: { tool: Tool; value: Start
           ))}
         </datalist>
         {value.breakpoints.map((one, index) => {
+          if (isPin(one)) return null;
           const change = (next: Partial<Breakpoint>) => setBreaks(value.breakpoints.map((old, at) => (at === index ? { ...old, ...next } : old)));
           return (
             <div className="row" key={index}>
@@ -36,15 +41,32 @@ export function RunOptions({ tool, value, onChange }: { tool: Tool; value: Start
             </div>
           );
         })}
-        {value.earlier.length > 0 && value.breakpoints.length === 0 && (
-          <button type="button" onClick={() => setBreaks(value.earlier)}>
-            Use the last breakpoints: {value.earlier.map((one) => one.node).join(", ")}
+        {value.earlier.some((one) => !isPin(one)) && value.breakpoints.every(isPin) && (
+          <button type="button" onClick={() => setBreaks([...value.breakpoints, ...value.earlier.filter((one) => !isPin(one))])}>
+            Use the last breakpoints: {value.earlier.filter((one) => !isPin(one)).map((one) => one.node).join(", ")}
           </button>
         )}
         <button type="button" onClick={() => setBreaks([...value.breakpoints, { node: "" }])}>
           Add a breakpoint
         </button>
       </fieldset>
+      {value.earlier.some(isPin) && (
+        <fieldset className="group">
+          <legend>Pinned outputs</legend>
+          {value.earlier.filter(isPin).map((one) => (
+            <label key={one.node} className="check">
+              <input
+                type="checkbox"
+                checked={value.breakpoints.some((other) => isPin(other) && other.node === one.node)}
+                onChange={(event) => setBreaks(event.target.checked ? [...value.breakpoints, one] : value.breakpoints.filter((other) => !isPin(other) || other.node !== one.node))}
+              />{" "}
+              <span>
+                do not run <strong>{one.node}</strong>, use <code>{JSON.stringify(one.output).slice(0, PIN_CHARS_MAX)}</code>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
       <div className="field">
         <label htmlFor={`${list}-session`}>Session</label>
         <input id={`${list}-session`} value={value.session} placeholder="a label that groups runs" onChange={(event) => onChange({ ...value, session: event.target.value })} />

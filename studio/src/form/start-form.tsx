@@ -9,17 +9,21 @@ import { invalidJsonField, SchemaForm } from "./schema-form";
 import { defaultOptions, RunOptions } from "./run-options";
 import { clearInputs, storeInput, storedInputs, type StoredInput } from "./input-history";
 import { parseErrors, errorsWithoutField, type ServerErrors } from "./server-errors";
-import { storedBreakpoints } from "../run/watches";
+import { storedBreakpoints } from "../run/stored-breakpoints";
+import { isPin } from "../run/pins";
 import { initialValue } from "./value";
 
-export function StartForm({ tool, input: given }: { tool: Tool; /** An input to start from, instead of the defaults. */ input?: Json }) {
+export function StartForm({ tool, input: given, pinned }: { tool: Tool; /** An input to start from, instead of the defaults. */ input?: Json; /** Whether pinned outputs are used. */ pinned?: boolean }) {
   const { go } = useRouter();
   const schema = tool.input_schema;
   const [input, setInput] = useState<Json | undefined>(() => given ?? initialValue(schema, schema) ?? {});
   const [turn, setTurn] = useState(0);
   const [kept, setKept] = useState(() => storedInputs(tool.name));
   // Breakpoints are kept per workflow, and used only if the user turns them on.
-  const [options, setOptions] = useState(() => ({ ...defaultOptions, earlier: storedBreakpoints(tool.name) }));
+  const [options, setOptions] = useState(() => {
+    const earlier = storedBreakpoints(tool.name);
+    return { ...defaultOptions, earlier, breakpoints: pinned ? earlier.filter(isPin) : [] };
+  });
   const [said, setSaid] = useState<ServerErrors>();
   const [busy, setBusy] = useState(false);
 

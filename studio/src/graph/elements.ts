@@ -4,6 +4,7 @@ import { useMemo, useRef } from "react";
 import type { FlowEdge } from "./edge";
 import type { GraphLayout } from "./layout-types";
 import type { NodeData, FlowNode } from "./node";
+import type { Folding } from "./use-folding";
 import type { GraphProps } from "./view";
 
 function same<T extends object>(a: T, b: T): boolean {
@@ -12,8 +13,8 @@ function same<T extends object>(a: T, b: T): boolean {
 }
 
 /** The nodes and edges to draw, and the one node in the tab order. */
-export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes: FlowNode[]; edges: FlowEdge[]; tab?: string } {
-  const { graph, laid, selected, states, times, taken, breakpoints, flaws, marks, remarks, onBreak, onConnect, onInsert } = props;
+export function useElements(props: GraphProps & { laid: GraphLayout; folding: Folding }): { nodes: FlowNode[]; edges: FlowEdge[]; tab?: string } {
+  const { graph, laid, selected, states, times, taken, breakpoints, flaws, marks, remarks, onBreak, onConnect, onInsert, folding } = props;
   const before = useRef(new Map<string, FlowNode>());
   const ways = useRef(new Map<string, FlowEdge>());
   const tab = selected && laid.boxes[selected] ? selected : graph.nodes[0]?.id;
@@ -38,6 +39,8 @@ export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes:
         remark: remarks?.[node.id],
         upright: graph.direction === "TB",
         connectable: !!onConnect,
+        group: folding.groups.get(node.id)?.members.length,
+        folded: folding.folded.has(node.id),
         width: box.width,
         height: box.height,
       };
@@ -47,7 +50,7 @@ export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes:
     }
     before.current = now;
     return [...now.values()];
-  }, [graph, laid, selected, tab, states, times, breakpoints, flaws, marks, remarks, onBreak, onConnect]);
+  }, [graph, laid, selected, tab, states, times, breakpoints, flaws, marks, remarks, onBreak, onConnect, folding.groups, folding.folded]);
 
   const edges = useMemo(() => {
     const now = new Map<string, FlowEdge>();
@@ -58,7 +61,7 @@ export function useElements(props: GraphProps & { laid: GraphLayout }): { nodes:
       const chosen = selected !== undefined && (edge.from === selected || edge.to === selected);
       // Where a node has several successors, the new one is added in the text.
       const single = onInsert && edge.kind === "default" && written.has(edge.from) && graph.edges.filter((one) => one.from === edge.from).length === 1;
-      const data = { edge, points: way.points, label: way.label, taken: taken?.has(`${edge.from}>${edge.to}`) ?? false, chosen, onInsert: single ? onInsert : undefined };
+      const data = { edge, path: way.path, label: way.label, taken: taken?.has(`${edge.from}>${edge.to}`) ?? false, chosen, onInsert: single ? onInsert : undefined };
       const old = ways.current.get(edge.id);
       const markerEnd = { type: MarkerType.ArrowClosed, markerUnits: "userSpaceOnUse", width: 22, height: 22, color: data.taken ? "var(--taken)" : "var(--way)" };
       const fresh: FlowEdge = { id: edge.id, source: edge.from, target: edge.to, type: "shown", data, markerEnd, focusable: false };

@@ -1,5 +1,4 @@
-// The layout type, and the paths of its edges. Separate from the layout, so that the page can draw
-// without the layout library.
+// The layout type, the request for it, and the server's reply.
 
 export type Point = { x: number; y: number };
 /** A node's box, by its upper left corner. */
@@ -8,23 +7,20 @@ export type Box = Point & { width: number; height: number };
 export type Band = Box & { rank: number; layer?: number };
 export type GraphLayout = {
   boxes: { [node: string]: Box };
-  /** The points of each edge and the position of its label. */
-  ways: { [edge: string]: { points: Point[]; label: Point } };
+  /** The curve of each edge as SVG path data, and the centre of its label. */
+  ways: { [edge: string]: { path: string; label: Point } };
   bands: Band[];
   width: number;
   height: number;
 };
 
-/** A smooth SVG path through the points of an edge. */
-export function edgePath(points: Point[]): string {
-  const [first, ...rest] = points;
-  if (!first) return "";
-  const at = (point: Point) => `${point.x.toFixed(1)},${point.y.toFixed(1)}`;
-  let drawn = `M${at(first)}`;
-  rest.forEach((point, index) => {
-    const next = rest[index + 1];
-    if (!next) drawn += ` L${at(point)}`;
-    else drawn += ` Q${at(point)} ${at({ x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 })}`;
-  });
-  return drawn;
-}
+type Size = { width: number; height: number };
+export type LayoutRequest = {
+  direction: "TB" | "LR";
+  nodes: ({ id: string; start?: boolean } & Size)[];
+  edges: { id: string; from: string; to: string; label?: Size }[];
+};
+export type LayoutReply = Size & {
+  nodes: { [node: string]: Box };
+  edges: { [edge: string]: { path: string; label: [number, number] } };
+};

@@ -1,10 +1,10 @@
-// The positions of nodes and edges. Pure: the same graph gives the same layout.
+// Node sizes, and the layout that the server computes from them. Pure: the same graph gives the same layout.
 //
 // A node is in the first rank that its inputs allow, which is its layer: nodes that can run in
-// parallel are next to each other.
-import { graphlib, layout as place } from "@dagrejs/dagre";
-import type { Graph, GraphNode } from "../api/types";
-import type { Band, Box, GraphLayout, Point } from "./layout-types";
+// parallel are next to each other. The page knows how large it draws a node; the positions come from
+// the same code that lays out the SVG files of the command line.
+import type { Graph, GraphEdge, GraphNode } from "../api/types";
+import type { Band, GraphLayout, LayoutReply, LayoutRequest } from "./layout-types";
 
 const LETTER = 7.4;
 const NODE_WIDTH_MIN = 184;
@@ -16,9 +16,10 @@ const BADGE_WIDTH = 18;
 const SLANTED = new Set(["choose", "decision", "hub", "entry", "exit", "terminal", "compute"]);
 const SLANT = 24;
 const NODE_HEIGHT = 60;
-const MARGIN = 32;
-/** With more nodes, reducing crossings takes too long. */
-const ORDERED_MAX = 200;
+/** The height of an edge's label, and the width of one of its letters. */
+const LABEL_HEIGHT = 18;
+const LABEL_LETTER = 6.6;
+const LABEL_PADDING = 10;
 
 /** The size of a node, computed from its text without measuring. */
 export function nodeSize(node: GraphNode): { width: number; height: number } {
@@ -28,79 +29,25 @@ export function nodeSize(node: GraphNode): { width: number; height: number } {
   return { width, height: NODE_HEIGHT };
 }
 
-/** Ranks every node as early as its inputs allow. */
-function rankEarliest(graph: graphlib.Graph): void {
-  const open = new Map<string, number>();
-  const ready: string[] = [];
-  for (const id of graph.nodes()) {
-    const count = graph.inEdges(id)?.length ?? 0;
-    open.set(id, count);
-    graph.node(id).rank = 0;
-    if (count === 0) ready.push(id);
-  }
-  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
-    const rank = graph.node(id).rank as number;
-    for (const edge of graph.outEdges(id) ?? []) {
-      const next = graph.node(edge.w);
-      next.rank = Math.max(next.rank, rank + (graph.edge(edge).minlen ?? 1));
-      const left = (open.get(edge.w) ?? 1) - 1;
-      open.set(edge.w, left);
-      if (left === 0) ready.push(edge.w);
-    }
-  }
+/** The words on an edge. */
+export function edgeWords(edge: GraphEdge): string | undefined {
+  return edge.kind === "error" && edge.label === "error" ? "on error" : edge.label;
 }
 
-/** Computes the layout. Edges to missing nodes are dropped. */
-export function layout(graph: Graph): GraphLayout {
-  const drawn = new graphlib.Graph({ multigraph: true });
-  drawn.setGraph({
-    rankdir: graph.direction,
-    nodesep: 36,
-    ranksep: 40,
-    edgesep: 18,
-    marginx: MARGIN,
-    marginy: MARGIN,
-    ranker: rankEarliest as unknown as string,
+/** What the server needs for the layout. */
+export function layoutRequest(graph: Graph): LayoutRequest {
+  const nodes = graph.nodes.map((node) => ({ id: node.id, ...nodeSize(node), ...(node.kind === "entry" ? { start: true } : {}) }));
+  const edges = graph.edges.map((edge) => {
+    const words = edgeWords(edge);
+    return { id: edge.id, from: edge.from, to: edge.to, ...(words ? { label: { width: words.length * LABEL_LETTER + LABEL_PADDING, height: LABEL_HEIGHT } } : {}) };
   });
-  for (const node of graph.nodes) drawn.setNode(node.id, nodeSize(node));
-  for (const edge of graph.edges) {
-    if (!drawn.hasNode(edge.from) || !drawn.hasNode(edge.to)) continue;
-    const label = edge.label ? { width: edge.label.length * 6.6 + 10, height: 18, labelpos: "c" } : {};
-    drawn.setEdge(edge.from, edge.to, { minlen: 1, weight: edge.kind === "error" ? 1 : 2, ...label }, edge.id);
-  }
-  place(drawn, { disableOptimalOrderHeuristic: graph.nodes.length > ORDERED_MAX });
-  return readLayout(graph, drawn);
+  return { direction: graph.direction, nodes, edges };
 }
 
-function readLayout(graph: Graph, drawn: graphlib.Graph): GraphLayout {
-  const boxes: GraphLayout["boxes"] = {};
-  for (const node of graph.nodes) {
-    const { x, y, width, height } = drawn.node(node.id) as Box;
-    boxes[node.id] = { x: x - width / 2, y: y - height / 2, width, height };
-  }
-  const ways: GraphLayout["ways"] = {};
-  for (const edge of drawn.edges()) {
-    const { points, x, y } = drawn.edge(edge) as { points: Point[]; x?: number; y?: number };
-    const middle = points[Math.floor(points.length / 2)] ?? { x: 0, y: 0 };
-    ways[edge.name ?? ""] = { points: attach(points, boxes[edge.v], boxes[edge.w], graph.direction === "TB"), label: { x: x ?? middle.x, y: y ?? middle.y } };
-  }
-  const { width = 0, height = 0 } = drawn.graph() as { width?: number; height?: number };
-  return { boxes, ways, bands: bands(graph, boxes, width, height), width, height };
-}
-
-/** The share of a node's side that edges may end at: corners are round or slanted. */
-const ATTACH_SHARE = 0.7;
-
-/** Moves the ends of an edge away from the corners of its nodes. */
-function attach(points: Point[], from: Box | undefined, to: Box | undefined, upright: boolean): Point[] {
-  const inside = (point: Point, box: Box | undefined): Point => {
-    if (!box) return point;
-    const [middle, room] = upright ? [box.x + box.width / 2, (box.width * ATTACH_SHARE) / 2] : [box.y + box.height / 2, (box.height * ATTACH_SHARE) / 2];
-    const clamped = (at: number) => Math.min(middle + room, Math.max(middle - room, at));
-    return upright ? { ...point, x: clamped(point.x) } : { ...point, y: clamped(point.y) };
-  };
-  const last = points.length - 1;
-  return points.map((point, at) => (at === 0 ? inside(point, from) : at === last ? inside(point, to) : point));
+/** The layout of a graph from the server's reply. */
+export function readLayout(graph: Graph, reply: LayoutReply): GraphLayout {
+  const ways = Object.fromEntries(Object.entries(reply.edges).map(([id, { path, label }]) => [id, { path, label: { x: label[0], y: label[1] } }]));
+  return { boxes: reply.nodes, ways, bands: bands(graph, reply.nodes, reply.width, reply.height), width: reply.width, height: reply.height };
 }
 
 /** One band per rank, across the whole diagram. */

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "react";
 import type { Graph } from "../api/types";
 import { kindLook } from "./node-kinds";
-import { edgePath, type GraphLayout } from "./layout-types";
+import type { GraphLayout } from "./layout-types";
 import { layoutOf } from "./use-layout";
 
 /** Graphs with more nodes are not drawn: nothing could be told apart. */
@@ -31,7 +31,7 @@ export function MiniGraph({ load }: { load: () => Promise<Graph> }) {
     <svg className="mini-graph" viewBox={`0 0 ${laid.width} ${laid.height}`} preserveAspectRatio="xMidYMid meet" aria-hidden="true">
       {graph.edges.map((edge) => {
         const way = laid.ways[edge.id];
-        return way && <path key={edge.id} className="mini-way" d={edgePath(way.points)} />;
+        return way && <path key={edge.id} className="mini-way" d={way.path} />;
       })}
       {graph.nodes.map((node) => {
         const box = laid.boxes[node.id];

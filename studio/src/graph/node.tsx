@@ -32,20 +32,27 @@ export type NodeData = {
   remark?: string;
   upright: boolean;
   connectable: boolean;
+  /** How many nodes can be folded into this one, and whether they are. */
+  group?: number;
+  folded: boolean;
   width: number;
   height: number;
 };
 
+/** Marks a node whose output is pinned, in place of the condition of its breakpoint. */
+export const PINNED = "pinned";
+
 export type FlowNode = Node<NodeData, "shown">;
 
 /** Additional text for screen readers. */
-function screenReaderText({ node, status, live, breakpoint, flaws, mark }: NodeData): string {
+function screenReaderText({ node, status, live, breakpoint, flaws, mark, group, folded }: NodeData): string {
   const parts = [kindLook(node.kind).word];
   if (live) parts.push(statusLook(status).word);
   parts.push(...badgesOf(node).map((badge) => badge.words));
-  if (breakpoint) parts.push("breakpoint");
+  if (breakpoint) parts.push(breakpoint === PINNED ? "pinned output" : "breakpoint");
   if (flaws) parts.push(`${flaws} problem${flaws === 1 ? "" : "s"}`);
   if (mark) parts.push(mark);
+  if (group !== undefined && folded) parts.push(`${group} nodes folded`);
   return `, ${parts.join(", ")}`;
 }
 
@@ -105,7 +112,12 @@ export const NodeView = memo(function ShownNodeView({ data }: NodeProps<FlowNode
         <span className="unseen">{screenReaderText(data)}</span>
       </span>
       {(breakpoint || breakable) && (
-        <span className="break" data-break={node.id} data-on={breakpoint ? (breakpoint === true ? "always" : "when") : undefined} aria-hidden="true" />
+        <span className="break" data-break={node.id} data-on={breakpoint ? (breakpoint === true ? "always" : breakpoint === PINNED ? "pinned" : "when") : undefined} aria-hidden="true" />
+      )}
+      {data.group !== undefined && (
+        <span className="fold" data-fold={node.id} data-folded={data.folded || undefined} aria-hidden="true" title={data.folded ? `Show ${data.group} folded nodes (f)` : `Fold ${data.group} nodes (f)`}>
+          {data.folded ? `+${data.group}` : "−"}
+        </span>
       )}
       {!!flaws && <span className="flaws" aria-hidden="true">{flaws}</span>}
       {mark && <span className="mark" aria-hidden="true">{MARKS[mark]}</span>}

@@ -1,7 +1,8 @@
 // Renders a graph with the status of its nodes as an SVG file. Pure: from the layout, not from the page.
 import type { Graph } from "../api/types";
 import { kindLook } from "./node-kinds";
-import { edgePath, type GraphLayout } from "./layout-types";
+import type { GraphLayout } from "./layout-types";
+import { edgeWords } from "./layout";
 import { statusLook } from "./node-statuses";
 
 const INK: { [status: string]: string } = {
@@ -48,10 +49,10 @@ export function svg(graph: Graph, laid: GraphLayout, states?: States, taken?: Re
     const heavy = taken?.has(`${edge.from}>${edge.to}`);
     const dash = edge.kind === "error" ? ` stroke-dasharray="5 4"` : "";
     const label = edge.label
-      ? `<text x="${way.label.x.toFixed(1)}" y="${(way.label.y + 4).toFixed(1)}" text-anchor="middle" font-size="11" stroke="#fff" stroke-width="3" paint-order="stroke">${safe(edge.label)}</text>`
+      ? `<text x="${way.label.x.toFixed(1)}" y="${(way.label.y + 4).toFixed(1)}" text-anchor="middle" font-size="11" stroke="#fff" stroke-width="3" paint-order="stroke">${safe(edgeWords(edge) ?? "")}</text>`
       : "";
     const stroke = styled ? "" : ` stroke="${heavy ? "#12704a" : "#80868b"}" stroke-width="${heavy ? 2.6 : 1.4}"`;
-    return `<path data-way="${safe(`${edge.from}>${edge.to}`)}" d="${edgePath(way.points)}" fill="none"${stroke} marker-end="url(#tip)"${dash}/>${label}`;
+    return `<path data-way="${safe(`${edge.from}>${edge.to}`)}" d="${way.path}" fill="none"${stroke} marker-end="url(#tip)"${dash}/>${label}`;
   });
   const nodes = graph.nodes.map((_, index) => node(graph, laid, index, states));
   const [width, height] = [Math.ceil(laid.width), Math.ceil(laid.height)];

@@ -8,6 +8,7 @@ import { setDirection } from "./direction";
 import type { GraphLayout } from "./layout-types";
 import { mermaid } from "./mermaid";
 import { svg } from "./svg";
+import type { Folding } from "./use-folding";
 import type { NodeState } from "./view";
 
 type Props = {
@@ -18,9 +19,10 @@ type Props = {
   onSearch: () => void;
   onAll: () => void;
   onReadable: () => void;
+  folding: Folding;
 };
 
-export function GraphToolbar({ graph, laid, states, taken, onSearch, onAll, onReadable }: Props) {
+export function GraphToolbar({ graph, laid, states, taken, onSearch, onAll, onReadable, folding }: Props) {
   const flow = useReactFlow();
   const picture = () => svg(graph, laid, states, taken);
   const other = graph.direction === "TB" ? "LR" : "TB";
@@ -43,6 +45,11 @@ export function GraphToolbar({ graph, laid, states, taken, onSearch, onAll, onRe
         {other}
         <span className="unseen">{other === "LR" ? ": draw left to right" : ": draw top down"}</span>
       </button>
+      {folding.groups.size > 0 && (
+        <button type="button" aria-pressed={folding.folded.size > 0} aria-label={folding.folded.size > 0 ? "Unfold all groups" : "Fold all groups"} title={folding.folded.size > 0 ? "Unfold all groups" : "Fold all groups (f: one)"} onClick={() => folding.foldAll(folding.folded.size === 0)}>
+          <Icon name="layers" />
+        </button>
+      )}
       <button type="button" aria-label="Find a node" title="Find a node (/)" onClick={onSearch}>
         <Icon name="search" />
       </button>

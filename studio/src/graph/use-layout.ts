@@ -1,28 +1,15 @@
-// The layout of a graph, computed once per structure.
+// The layout of a graph, asked for once per structure.
 import { useEffect, useState } from "react";
+import { api } from "../api/client";
 import type { Graph } from "../api/types";
+import { layoutRequest, readLayout } from "./layout";
 import type { GraphLayout } from "./layout-types";
-
-type Reply = { turn: number; laid?: GraphLayout; wrong?: string };
 
 /** The number of cached layouts: time travel back and forth reuses them. */
 const KEPT_MAX = 24;
 const layouts = new Map<string, GraphLayout>();
-const pending = new Map<number, { done: (laid: GraphLayout) => void; failed: (wrong: Error) => void }>();
-let worker: Worker | undefined;
-let turns = 0;
-
-function startWorker(): Worker {
-  if (worker) return worker;
-  worker = new Worker(new URL("./layout-worker.ts", import.meta.url), { type: "module", name: "layout" });
-  worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => {
-    const asker = pending.get(data.turn);
-    pending.delete(data.turn);
-    if (data.laid) asker?.done(data.laid);
-    else asker?.failed(new Error(data.wrong ?? "no layout received"));
-  });
-  return worker;
-}
+/** Layouts on their way, so that two pictures of one graph ask once. */
+const pending = new Map<string, Promise<GraphLayout>>();
 
 /** Everything that a layout depends on. */
 export function layoutKey(graph: Graph): string {
@@ -31,12 +18,14 @@ export function layoutKey(graph: Graph): string {
   return JSON.stringify([graph.direction, nodes, edges]);
 }
 
-async function computeLayout(graph: Graph, key: string): Promise<GraphLayout> {
-  const laid = await new Promise<GraphLayout>((done, failed) => {
-    const turn = ++turns;
-    pending.set(turn, { done, failed });
-    startWorker().postMessage({ turn, graph });
-  });
+function computeLayout(graph: Graph, key: string): Promise<GraphLayout> {
+  const asked = pending.get(key) ?? fetchLayout(graph, key).finally(() => pending.delete(key));
+  pending.set(key, asked);
+  return asked;
+}
+
+async function fetchLayout(graph: Graph, key: string): Promise<GraphLayout> {
+  const laid = readLayout(graph, await api.layout(layoutRequest(graph)));
   layouts.set(key, laid);
   for (const old of layouts.keys()) {
     if (layouts.size <= KEPT_MAX) break;

@@ -8,11 +8,14 @@ import { useLayout } from "./use-layout";
 import type { Band, GraphLayout } from "./layout-types";
 import { EdgeView } from "./edge";
 import { NodeView, type Mark, type FlowNode, type NodeTime } from "./node";
+import { landmarks, zoomStep } from "./landmarks";
 import { useElements } from "./elements";
 import { NodeSearch } from "./node-search";
 import { GraphToolbar } from "./toolbar";
 import { useDirected } from "./direction";
+import { useDrop, type DropPlace } from "./drop";
 import { FAR_ZOOM, readableViewport, wholeViewport, ZOOM_MAX, ZOOM_MIN } from "./viewport";
+import { useFolding, type Folding } from "./use-folding";
 import { useTheme } from "../shell/theme";
 
 export type NodeState = { status: NodeStatus; visits: number };
@@ -43,6 +46,8 @@ export type GraphProps = {
   onDelete?: (node: string) => void;
   /** Set if nodes can be added on edges; called with the node before the new one. */
   onInsert?: (from: string) => void;
+  /** Set if kinds of nodes can be dropped here. */
+  onDropKind?: (kind: string, place: DropPlace) => void;
   children?: ReactNode;
 };
 
@@ -62,13 +67,14 @@ export function GraphView(props: GraphProps) {
 }
 
 function GraphWithLayout(props: GraphProps) {
-  const ready = useLayout(useDirected(props.graph));
+  const folding = useFolding({ ...props, graph: useDirected(props.graph) });
+  const ready = useLayout(folding.graph);
   if (!ready) return <div className="graph empty" role="status">Drawing {props.graph.nodes.length} nodes…</div>;
-  return <Canvas {...props} graph={ready.graph} laid={ready.laid} />;
+  return <Canvas {...props} states={folding.states} taken={folding.taken} graph={ready.graph} laid={ready.laid} folding={folding} />;
 }
 
-function Canvas(props: GraphProps & { laid: GraphLayout }) {
-  const { graph, laid, name, selected, onSelect, onOpen, onBreak, onConnect, onDelete } = props;
+function Canvas(props: GraphProps & { laid: GraphLayout; folding: Folding }) {
+  const { graph, laid, folding, name, selected, onSelect, onOpen, onBreak, onConnect, onDelete } = props;
   const [searching, setSearching] = useState(false);
   const frame = useRef<HTMLElement>(null);
   const flow = useReactFlow();
@@ -120,16 +126,18 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
     } else if (event.key === "Enter" || event.key === " ") {
       choose(here);
       onOpen?.(here);
-    } else if (event.key === "b" && onBreak) onBreak(here);
+    } else if (event.key === "f" && folding.groups.has(here)) folding.toggle(here);
+    else if (event.key === "b" && onBreak) onBreak(here);
     else if ((event.key === "Delete" || event.key === "Backspace") && onDelete && selected) onDelete(selected);
     else return;
     event.preventDefault();
   };
 
+  const drop = useDrop(props.onDropKind);
   const connect = useCallback(({ source, target }: Connection) => onConnect?.(source, target), [onConnect]);
 
   return (
-    <section className={graph.nodes.length > MANY ? "graph many" : "graph"} data-far={far || undefined} aria-label={name} ref={frame} onKeyDown={onKeyDown} data-nodes={graph.nodes.length}>
+    <section className={graph.nodes.length > MANY ? "graph many" : "graph"} data-far={far || undefined} aria-label={name} ref={frame} onKeyDown={onKeyDown} data-nodes={graph.nodes.length} data-dropping={drop.over || undefined} {...drop.handlers}>
       <Hatch />
       <ReactFlow
         nodes={nodes}
@@ -155,6 +163,9 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
         proOptions={{ hideAttribution: true }}
         onConnect={connect}
         onNodeClick={(event, node) => {
+          if (event.target instanceof Element && event.target.closest("[data-fold]")) return folding.toggle(node.id);
+          // A node that stands for a layer is no node of the graph: it opens.
+          if (folding.groups.get(node.id)?.headed === false) return folding.toggle(node.id);
           const dot = event.target instanceof Element && event.target.closest("[data-break]");
           if (onBreak && (dot || event.altKey)) onBreak(node.id);
           else choose(node.id);
@@ -164,12 +175,13 @@ function Canvas(props: GraphProps & { laid: GraphLayout }) {
       >
         <Background gap={20} size={1} />
         {props.states && laid.bands.some((band) => band.layer !== undefined) && <Bands bands={laid.bands} />}
+        {far && <Landmarks graph={graph} laid={laid} states={props.states} folding={folding} />}
         <MiniMap<FlowNode> style={MAP} pannable zoomable ariaLabel="Overview of the graph" nodeClassName={(node) => `mini ${node.data.live ? (node.data.status ?? "idle") : "idle"}`} />
         <Panel position="top-left">
           {searching && <NodeSearch graph={graph} onPick={(id) => choose(id)} onClose={() => setSearching(false)} />}
         </Panel>
         <Panel position="top-right">
-          <GraphToolbar graph={graph} laid={laid} states={props.states} taken={props.taken} onSearch={() => setSearching(true)} onAll={() => look(true)} onReadable={() => look(false)} />
+          <GraphToolbar graph={graph} laid={laid} states={props.states} taken={props.taken} onSearch={() => setSearching(true)} onAll={() => look(true)} onReadable={() => look(false)} folding={folding} />
         </Panel>
         {props.children}
       </ReactFlow>
@@ -201,6 +213,28 @@ function useReveal(laid: GraphLayout, frame: React.RefObject<HTMLElement | null>
       if (!inside) void setCenter(box.x + box.width / 2, box.y + box.height / 2, { zoom: Math.max(getViewport().zoom, 0.5) });
     },
     [laid, frame, setCenter, getViewport, flowToScreenPosition],
+  );
+}
+
+/** How important a node is from afar: what a reader has to know, then large groups, then branches. */
+const FROM_AFAR: { [status: string]: number } = { asking: 9, failed: 8, rejected: 8, running: 7, starting: 7, retrying: 7 };
+
+/** The names of nodes at the size of the page, whatever the zoom. */
+function Landmarks({ graph, laid, states, folding }: { graph: Graph; laid: GraphLayout; states?: { [node: string]: NodeState }; folding: Folding }) {
+  const zoom = useStore((state) => state.transform[2]);
+  const step = zoomStep(zoom);
+  const shown = useMemo(
+    () => landmarks(graph, laid, step, (id) => (FROM_AFAR[states?.[id]?.status ?? ""] ?? 0) * 1_000 + (folding.groups.get(id)?.members.length ?? 0)),
+    [graph, laid, step, states, folding.groups],
+  );
+  return (
+    <ViewportPortal>
+      {shown.map(({ id, label, x, y }) => (
+        <span key={id} className="landmark" data-landmark={id} aria-hidden="true" style={{ transform: `translate(${x}px, ${y}px) scale(${1 / zoom}) translate(-50%, -50%)` }}>
+          {label}
+        </span>
+      ))}
+    </ViewportPortal>
   );
 }
 

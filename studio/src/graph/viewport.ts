@@ -3,8 +3,8 @@ import type { GraphLayout } from "./layout-types";
 
 /** The smallest text of a node is 12.5 px; at this zoom it has 11 px. */
 export const READABLE_ZOOM = 0.88;
-/** Below this zoom only the names of nodes are shown, larger. */
-export const FAR_ZOOM = 0.5;
+/** Below this zoom only the names of nodes are shown, at the size of the page. */
+export const FAR_ZOOM = 0.62;
 export const ZOOM_MIN = 0.04;
 export const ZOOM_MAX = 2;
 

@@ -1,8 +1,10 @@
 // Compares two runs: which steps are equal, and what differs.
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { api } from "../api/client";
 import type { StepDifference, StepPair, ComparedStep } from "../api/types";
 import { statusLook } from "../graph/node-statuses";
+import { GraphView } from "../graph/view";
+import { planChange } from "../replan/plan-change";
 import { Link, to, useRouter } from "../router";
 import { LoadView, useLoad } from "../shell/load";
 import { runStatusLook, startOfRun } from "../run/run-status";
@@ -33,6 +35,28 @@ export function ComparePage() {
       </div>
       {left && right ? <ComparisonView left={left} right={right} /> : <Empty icon="compare" title="Choose two runs.">Their steps are put side by side, with what differs in inputs, outputs and results.</Empty>}
     </section>
+  );
+}
+
+/** Both runs in one graph: which nodes differ, and in what. */
+function ComparedGraph({ left, right, steps }: { left: string; right: string; steps: StepPair[] }) {
+  const graphs = useLoad(() => Promise.all([api.graph(left), api.graph(right)]), [left, right]);
+  const drawn = useMemo(() => {
+    if (!graphs.value) return undefined;
+    const change = planChange(...graphs.value);
+    for (const step of steps) {
+      if (step.same || change.marks[step.node] === "added" || change.marks[step.node] === "removed") continue;
+      const parts = step.parts?.map((part) => part.part) ?? [];
+      change.marks[step.node] = "changed";
+      change.remarks[step.node] = !step.left ? "only on the right" : !step.right ? "only on the left" : parts.length ? `${parts.join(", ")} differ${parts.length === 1 ? "s" : ""}` : "differs";
+    }
+    return change;
+  }, [graphs.value, steps]);
+  if (!drawn) return null;
+  return (
+    <div className="card compare-graph">
+      <GraphView graph={drawn.graph} name="Where the runs differ" marks={drawn.marks} remarks={drawn.remarks} />
+    </div>
   );
 }
 
@@ -69,6 +93,7 @@ function ComparisonView({ left, right }: { left: string; right: string }) {
                 <Differences name="Outcome" places={found.outcome} />
               </div>
             )}
+            <ComparedGraph left={left} right={right} steps={found.steps} />
             <Rows rows={rows.slice(0, ROWS)} left={left} right={right} />
             {(found.more || rows.length > ROWS) && <p className="quiet">More differences are not shown.</p>}
           </>

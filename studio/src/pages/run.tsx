@@ -2,11 +2,12 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { Breakpoint, Question, Run } from "../api/types";
+import { PINNED } from "../graph/node";
 import { GraphView } from "../graph/view";
 import { CallView } from "../inbox/call-view";
 import { Link, to, useRouter } from "../router";
 import { ReplanPage } from "../replan/view";
-import { BreakForm, isHalted } from "../run/debugger";
+import { BreakForm, BreakpointList, isHalted } from "../run/debugger";
 import { Inspector, NodeDetails } from "../run/step-inspector";
 import { useLiveRun, type LiveRun } from "../run/use-live-run";
 import { overlay, startingNodes } from "../run/node-overlay";
@@ -19,7 +20,9 @@ import { ASK_STEP, rowOf, isOpen, lastAt, nodeOf, stepOf, withQuestions } from "
 import { Timeline } from "../run/timeline";
 import { PastBanner, TimeTravel, usePastState } from "../run/time-travel";
 import { useSteps } from "../run/use-steps";
-import { storeBreakpoints, Watches } from "../run/watches";
+import { isPin, PinForm, storePin } from "../run/pins";
+import { storeBreakpoints } from "../run/stored-breakpoints";
+import { Watches } from "../run/watches";
 import { SopSessionView } from "../sop/view";
 import { useAnnounce } from "../shell/announce";
 import { ErrorMessage } from "../shell/load";
@@ -133,6 +136,7 @@ function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number
           until={seq}
           fresh={row && isOpen(row) ? Math.floor(live.state.at_ms / AGAIN_MS) : (row?.[2] ?? 0)}
           onSeq={onSeq}
+          onPin={(of, output) => (isOver(status) ? storePin(run.workflow, of, output) : breaks.set([...breaks.all.filter((one) => one.node !== of), { node: of, output }]))}
         />
       ) : (
         node && (
@@ -145,7 +149,13 @@ function LoadedRun({ live, run, step }: { live: LiveRun; run: Run; step?: number
           </NodeDetails>
         )
       )}
-      {present && node && !isOver(status) && <BreakForm key={node.id} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />}
+      {present && node && !isOver(status) && (
+        <>
+          <BreakForm key={node.id} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />
+          {node.kind !== "entry" && node.kind !== "exit" && <PinForm key={`pin ${node.id}`} node={node.id} breakpoints={breaks.all} onChange={breaks.set} />}
+        </>
+      )}
+      {present && !isOver(status) && <BreakpointList breakpoints={breaks.all} onChange={breaks.set} onSelect={onSelect} />}
       {present && <Failures run={run} />}
       {(!present || isHalted(run, status)) && <Watches run={id} workflow={run.workflow} seq={seq ?? last} scope={present ? Object.keys(states).filter((one) => states[one]?.status === "succeeded") : (past?.at.scope_keys ?? [])} />}
       {present && <Outcome run={run} open={!node && step === undefined} />}
@@ -250,7 +260,7 @@ function useBreakpoints(run: Run, refresh: () => void) {
     },
     [run.run_id, run.workflow, refresh],
   );
-  const shown = useMemo(() => Object.fromEntries(all.map(({ node, when }) => [node, when === undefined ? (true as const) : JSON.stringify(when)])), [all]);
+  const shown = useMemo(() => Object.fromEntries(all.map((one) => [one.node, isPin(one) ? PINNED : one.when === undefined ? (true as const) : JSON.stringify(one.when)])), [all]);
   const toggle = useCallback(
     (node: string) => set(all.some((one) => one.node === node) ? all.filter((one) => one.node !== node) : [...all, { node }]),
     [all, set],

@@ -18,12 +18,13 @@ export function ToolPage({ name }: { name: string }) {
   const tools = useLoad(() => api.tools(), []);
   const { search } = useRouter();
   const from = new URLSearchParams(search).get("from") ?? undefined;
+  const pinned = new URLSearchParams(search).has("pinned");
   return (
     <section className="page broad">
       <LoadView from={tools}>
         {({ tools }) => {
           const tool = tools.find((one) => one.name === name);
-          if (tool) return <Loaded tool={tool} from={from} />;
+          if (tool) return <Loaded tool={tool} from={from} pinned={pinned} />;
           return (
             <>
               <h1>{name}</h1>
@@ -38,7 +39,7 @@ export function ToolPage({ name }: { name: string }) {
   );
 }
 
-function Loaded({ tool, from }: { tool: Tool; from?: string }) {
+function Loaded({ tool, from, pinned }: { tool: Tool; from?: string; pinned: boolean }) {
   const graph = useLoad(() => api.toolGraph(tool.name), [tool.name]);
   // The input of an earlier run is offered for editing.
   const earlier = useLoad(() => (from ? api.run(from).then((run): Json => run.input ?? {}) : Promise.resolve(undefined)), [from]);
@@ -56,12 +57,19 @@ function Loaded({ tool, from }: { tool: Tool; from?: string }) {
           <Icon name="activity" /> Runs
         </Link>
       </header>
+      {tool.source === "library" && (
+        <p>
+          <Link href={to("tools", tool.name, "versions")}>
+            <Icon name="compare" size={14} /> Versions and what changed
+          </Link>
+        </p>
+      )}
       {tool.description && <p className="lead">{tool.description}</p>}
       <div className="tool-row">
         <div className="card pad">
           {from && earlier.value !== undefined && <p className="quiet">Filled in from an earlier run.</p>}
           {earlier.wrong && <ErrorMessage wrong={earlier.wrong} />}
-          {from && earlier.value === undefined && !earlier.wrong ? <Skeleton rows={4} /> : <StartForm key={from ?? ""} tool={tool} input={earlier.value} />}
+          {from && earlier.value === undefined && !earlier.wrong ? <Skeleton rows={4} /> : <StartForm key={from ?? ""} tool={tool} input={earlier.value} pinned={pinned} />}
         </div>
         <div className="tool-side">
           <div className="card tool-graph">

@@ -93,8 +93,8 @@ const PARTS: { key: "added" | "removed" | "changed"; sign: string; word: string 
 ];
 
 /** The same in words, for people who cannot see the colours. */
-export function ChangeSummary({ change }: { change: PlanChange }) {
-  if (!isChange(change)) return <p>The plan is unchanged.</p>;
+export function ChangeSummary({ change, what = "plan" }: { change: PlanChange; what?: string }) {
+  if (!isChange(change)) return <p>The graph of the {what} is unchanged.</p>;
   return (
     <ul className="change-words">
       {PARTS.map(({ key, sign, word }) =>

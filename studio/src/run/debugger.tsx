@@ -69,6 +69,30 @@ function rule(text: string): Json | undefined {
   }
 }
 
+/** All breakpoints and pinned outputs of a run. */
+export function BreakpointList({ breakpoints, onChange, onSelect }: { breakpoints: Breakpoint[]; onChange: (breakpoints: Breakpoint[]) => void; onSelect: (node: string) => void }) {
+  if (breakpoints.length === 0) return null;
+  return (
+    <details className="part breakpoints" open>
+      <summary>Breakpoints and pins</summary>
+      <ul className="plain" aria-label="Breakpoints">
+        {breakpoints.map((one) => (
+          <li key={one.node}>
+            <span className="break-sign" data-pinned={one.output !== undefined || undefined} aria-hidden="true" />
+            <button type="button" className="link" onClick={() => onSelect(one.node)}>
+              {one.node}
+            </button>
+            <span className="quiet clamp-1">{one.output !== undefined ? `pinned: ${JSON.stringify(one.output)}` : one.when === undefined ? "" : `when ${typeof one.when === "string" ? one.when : JSON.stringify(one.when)}`}</span>
+            <button type="button" className="btn" data-small data-bare aria-label={`Remove the breakpoint at ${one.node}`} onClick={() => onChange(breakpoints.filter((other) => other !== one))}>
+              <Icon name="close" size={13} />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 type BreakProps = { node: string; breakpoints: Breakpoint[]; onChange: (breakpoints: Breakpoint[]) => void };
 
 /** Whether a run halts before a node, and when. */

@@ -12,10 +12,12 @@ import { Menu } from "../ui/menu";
 import { Ago, useNow } from "../ui/time";
 import { copy, toast } from "../ui/toast";
 import { Debugger } from "./debugger";
+import { isPin } from "./pins";
 import { asCommand, asCurl, asMcpCall } from "./run-commands";
 import { failureCount, isInterrupted, isOver, startOfRun } from "./run-status";
 import { shareRun } from "./share";
 import { StatusWord } from "./status";
+import { useStoredBreakpoints } from "./stored-breakpoints";
 
 type Props = {
   run: Run;
@@ -102,6 +104,7 @@ function RunClock({ run, status, past_ms }: { run: Run; status: string; past_ms?
 /** Runs the same workflow again, with the same or another input. */
 function Again({ run, onWrong }: { run: Run; onWrong: (wrong: Error) => void }) {
   const { go } = useRouter();
+  const pins = useStoredBreakpoints(run.workflow).filter(isPin);
   const again = async () => {
     try {
       const { tools } = await api.tools();
@@ -121,6 +124,7 @@ function Again({ run, onWrong }: { run: Run; onWrong: (wrong: Error) => void }) 
       icon="refresh"
       items={[
         { label: "With the same input", icon: "refresh", onPick: () => void again() },
+        ...(pins.length > 0 ? [{ label: `With ${count(pins.length, "pinned output")}…`, icon: "pin" as const, hint: pins.map((one) => one.node).join(", "), onPick: () => go(`${to("tools", run.workflow)}?from=${encodeURIComponent(run.run_id)}&pinned`) }] : []),
         { label: "With another input…", icon: "edit", onPick: () => go(`${to("tools", run.workflow)}?from=${encodeURIComponent(run.run_id)}`) },
         { label: "Compare with another run…", icon: "compare", onPick: () => go(`${to("compare")}?left=${encodeURIComponent(run.run_id)}`) },
       ]}

@@ -8,6 +8,7 @@ import { LoadView, useLoad } from "../shell/load";
 import { duration, moment, timeOfDay } from "../shell/format";
 import { noteWords } from "../graph/badges";
 import { Link, to } from "../router";
+import { nameInJsonata } from "./jsonata-name";
 import { Icon } from "../ui/icon";
 import { Elapsed } from "../ui/time";
 import type { Tone } from "./run-status";
@@ -23,11 +24,13 @@ type Props = {
   /** During time travel: nothing that came after this event is shown. */
   until?: number;
   onSeq?: (seq: number) => void;
+  /** Pins the output of a node. */
+  onPin?: (node: string, output: Json) => void;
 };
 
-export function Inspector({ run, step, fresh, until, onSeq }: Props) {
+export function Inspector({ run, step, fresh, until, onSeq, onPin }: Props) {
   const loaded = useLoad((signal) => api.step(run, step, signal), [run, step, fresh]);
-  return <LoadView from={loaded}>{(view) => <Step run={run} view={until === undefined ? view : stepThen(view, until)} until={until} onSeq={onSeq} />}</LoadView>;
+  return <LoadView from={loaded}>{(view) => <Step run={run} view={until === undefined ? view : stepThen(view, until)} until={until} onSeq={onSeq} onPin={onPin} />}</LoadView>;
 }
 
 /** A step as it was after an event: one that had not ended has no output, one that had not started is only announced. */
@@ -39,7 +42,7 @@ export function stepThen(view: StepView, seq: number): StepView {
   return { step, node, kind, tool, attempts: 1, status: begun ? "open" : "idle", started_ms: begun ? started_ms : 0, seqs: { started }, ...(begun ? { input, expression, request } : { seqs }) };
 }
 
-function Step({ run, view, until, onSeq }: { run: string; view: StepView; until?: number; onSeq?: (seq: number) => void }) {
+function Step({ run, view, until, onSeq, onPin }: { run: string; view: StepView } & Pick<Props, "until" | "onSeq" | "onPin">) {
   const [forking, setForking] = useState(false);
   const state = statusLook(view.status === "open" ? "running" : view.status);
   const ended = view.seqs?.finished ?? undefined;
@@ -77,10 +80,13 @@ function Step({ run, view, until, onSeq }: { run: string; view: StepView; until?
             <Icon name="clock" /> Go to this event
           </button>
         )}
-        {(view.expression !== undefined && view.expression !== null) && (
-          <Link className="btn" href={playgroundLink(run, view)}>
-            <Icon name="playground" /> Try the expression
-          </Link>
+        <Link className="btn" href={playgroundLink(run, view)}>
+          <Icon name="playground" /> {view.expression === undefined || view.expression === null ? "Try an expression" : "Try the expression"}
+        </Link>
+        {onPin && view.output !== undefined && ended !== undefined && view.kind !== "entry" && view.kind !== "exit" && (
+          <button type="button" title="Later runs use this output and do not run the node" onClick={() => onPin(view.node, view.output ?? null)}>
+            <Icon name="pin" /> Pin the output
+          </button>
         )}
         {ended !== undefined && until === undefined && (
           <button type="button" aria-expanded={forking} onClick={() => setForking(!forking)}>
@@ -171,8 +177,12 @@ function WireMessageSection({ name, raw }: { name: string; raw: WireMessage }) {
 
 const TONES: { [status: string]: Tone } = { succeeded: "ok", failed: "bad", rejected: "bad", open: "run", running: "run", waiting: "wait", asking: "wait", retrying: "wait" };
 
-/** The expression of a step in the playground, on the state just before the step. */
+/** The expression of a step in the playground, on the state just before the step; a step without one starts with its output. */
 function playgroundLink(run: string, view: StepView): string {
+  if (view.expression === undefined || view.expression === null) {
+    const at = view.seqs?.finished ?? view.seqs?.started ?? 1;
+    return `${to("playground")}?run=${encodeURIComponent(run)}&seq=${at}&language=jsonata&expression=${encodeURIComponent(nameInJsonata(view.node))}`;
+  }
   const before = Math.max(1, (view.seqs?.started ?? view.seqs?.finished ?? 2) - 1);
   const text = typeof view.expression === "string" ? view.expression : JSON.stringify(view.expression, null, 2);
   const language = typeof view.expression === "string" ? "jsonata" : "jsonlogic";

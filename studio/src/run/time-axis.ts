@@ -8,8 +8,10 @@ export type Axis = { stretches: Stretch[]; length: number };
 const IDLE_SHARE = 0.04;
 /** …and longer than this. */
 const IDLE_MS_MIN = 250;
-/** The length of a collapsed gap on the axis, as a share of all busy time. */
-const CUT_SHARE = 0.02;
+/** The length of a collapsed gap on the axis, as a share of all busy time: wide enough for a bar and a label… */
+const CUT_SHARE = 0.12;
+/** …and that of all gaps together. */
+const CUTS_SHARE_MAX = 0.4;
 
 /** The axis for steps that start at `starts` (ascending) and last `longs`. */
 export function axis(starts: ArrayLike<number>, longs: ArrayLike<number>, collapse = true): Axis {
@@ -17,7 +19,8 @@ export function axis(starts: ArrayLike<number>, longs: ArrayLike<number>, collap
   if (busy.length === 0) return { stretches: [], length: 1 };
   const total = busy.reduce((sum, [from, to]) => sum + (to - from), 0);
   const most = Math.max(IDLE_MS_MIN, total * IDLE_SHARE);
-  const cut = Math.max(1, total * CUT_SHARE);
+  const gaps = busy.filter(([from], index) => index > 0 && from - busy[index - 1]![1] > most).length;
+  const cut = Math.max(1, total * Math.min(CUT_SHARE, CUTS_SHARE_MAX / Math.max(1, gaps)));
   const stretches: Stretch[] = [];
   let at = 0;
   const push = (from: number, to: number, long: number, idle: boolean) => {

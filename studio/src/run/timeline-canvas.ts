@@ -1,7 +1,7 @@
 // Draws the timeline: only what is in view, and at most one bar per pixel.
 import { duration } from "../shell/format";
 import { timeAt, positionOf, type Axis } from "./time-axis";
-import { rowOf, durationOf, startOf, statusOf, stepOf, type Steps } from "./steps";
+import { ASK_STEP, rowOf, durationOf, startOf, statusOf, stepOf, type Steps } from "./steps";
 
 export type View = {
   /** The visible part of the axis, and the first row of nodes. */
@@ -157,8 +157,9 @@ function idleColumns(to: Context, of: TimelineScene, view: View, x: (at: number)
     to.fillRect(left, 0, right - left, height);
     to.fillStyle = ink["quiet"]!;
     to.font = FONT_SMALL;
-    const words = `⋯ ${idleWords(stretch.to - stretch.from)}`;
+    const words = `⋯ ${idleWords(stretch.to - stretch.from)} ${isAsked(of.steps, stretch.to) ? "waiting for you" : "idle"}`;
     if (right - left > to.measureText(words).width + 6) to.fillText(words, left + 3, 14);
+    else if (right - left > to.measureText(`⋯ ${idleWords(stretch.to - stretch.from)}`).width + 6) to.fillText(`⋯ ${idleWords(stretch.to - stretch.from)}`, left + 3, 14);
     else to.fillText("⋯", (left + right) / 2 - 5, 14);
   });
 }
@@ -193,10 +194,18 @@ export function since(ms: number, apart: number): string {
   return `+${duration(ms)}`;
 }
 
+/** Questions are the last rows; more than these are not looked at. */
+const ASKED_MAX = 16;
+
+/** Whether the run waited for a person at this time. */
+function isAsked(steps: Steps, at_ms: number): boolean {
+  return steps.rows.slice(-ASKED_MAX).some((row) => stepOf(row) === ASK_STEP && startOf(row) < at_ms);
+}
+
 function idleWords(ms: number): string {
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s idle`;
-  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min idle`;
-  return `${(ms / 3_600_000).toFixed(1)} h idle`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  return `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
 function names(to: Context, of: TimelineScene, view: View, height: number, ink: Ink): void {

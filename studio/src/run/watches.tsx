@@ -1,34 +1,17 @@
 // Watch expressions: their values at the event that is shown. They are kept per workflow, like breakpoints.
 import { useState } from "react";
 import { api } from "../api/client";
-import type { Breakpoint, EvaluationResult, Json } from "../api/types";
+import type { EvaluationResult, Json } from "../api/types";
 import { Link, to } from "../router";
 import { useLoad } from "../shell/load";
-import { readStored, store } from "../shell/stored";
+import { store } from "../shell/stored";
 import { Icon } from "../ui/icon";
 import { Tree } from "../value/tree";
+import { nameInJsonata } from "./jsonata-name";
+import { storedList } from "./stored-breakpoints";
 
 const WATCHES = "tramline-watches:";
-const BREAKPOINTS = "tramline-breakpoints:";
 const WATCHES_MAX = 20;
-
-function storedList<T>(key: string, isOne: (one: unknown) => one is T): T[] {
-  try {
-    const found = JSON.parse(readStored(key) ?? "[]") as unknown;
-    return Array.isArray(found) ? found.filter(isOne) : [];
-  } catch {
-    return [];
-  }
-}
-
-/** The breakpoints that were last set for a workflow. */
-export function storedBreakpoints(workflow: string): Breakpoint[] {
-  return storedList(BREAKPOINTS + workflow, (one): one is Breakpoint => typeof (one as Breakpoint | null)?.node === "string");
-}
-
-export function storeBreakpoints(workflow: string, breakpoints: Breakpoint[]): void {
-  store(BREAKPOINTS + workflow, JSON.stringify(breakpoints));
-}
 
 type Props = { run: string; workflow: string; /** The event whose state is evaluated. */ seq: number; /** The names that expressions see. */ scope: string[] };
 
@@ -45,13 +28,16 @@ export function Watches({ run, workflow, seq, scope }: Props) {
     <details className="part watches" open>
       <summary>Scope and watch</summary>
       {scope.length > 0 ? (
-        <div className="row" role="group" aria-label="Scope">
+        <ul className="plain scope" aria-label="Scope">
           {scope.map((name) => (
-            <button key={name} type="button" className="chip" title={`Watch ${name}`} onClick={() => add(name)}>
-              {name}
-            </button>
+            <li key={name}>
+              <ScopeValue run={run} seq={seq} name={name} />
+              <button type="button" className="btn" data-small data-bare title={`Watch ${name}`} aria-label={`Watch ${name}`} onClick={() => add(nameInJsonata(name))}>
+                <Icon name="plus" size={13} />
+              </button>
+            </li>
           ))}
-        </div>
+        </ul>
       ) : (
         <p className="quiet">No node has an output yet.</p>
       )}
@@ -77,6 +63,24 @@ export function Watches({ run, workflow, seq, scope }: Props) {
       </form>
     </details>
   );
+}
+
+/** A name that expressions can see; its value is loaded when it is opened. */
+function ScopeValue({ run, seq, name }: { run: string; seq: number; name: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <code>{name}</code>
+      </summary>
+      {open && <LoadedScopeValue run={run} seq={seq} name={name} />}
+    </details>
+  );
+}
+
+function LoadedScopeValue({ run, seq, name }: { run: string; seq: number; name: string }) {
+  const found = useLoad((signal) => api.evaluate({ language: "jsonata", expression: nameInJsonata(name), run_id: run, seq }, signal), [run, seq, name]);
+  return <WatchValue result={found.value} wrong={found.wrong} expression={name} />;
 }
 
 function Watch({ run, seq, expression, onRemove }: { run: string; seq: number; expression: string; onRemove: () => void }) {

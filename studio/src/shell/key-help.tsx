@@ -8,12 +8,12 @@ const GROUPS: { name: string; keys: [string[], string][] }[] = [
   {
     name: "In a graph",
     keys: [
-      [["←", "↑", "→", "↓"], "Along the edges and to neighbouring nodes"], [["Enter"], "Open the node in the side panel"], [["/"], "Find a node"], [["b"], "Set or remove a breakpoint"],
+      [["←", "↑", "→", "↓"], "Along the edges and to neighbouring nodes"], [["Enter"], "Open the node in the side panel"], [["/"], "Find a node"], [["b"], "Set or remove a breakpoint"], [["f"], "Fold or unfold a group"],
       [["+", "−"], "Zoom"], [["0"], "Show all"], [["1"], "Readable size"], [["Esc"], "Clear the selection"], [["Del"], "Remove the node (editor)"],
     ],
   },
   { name: "On the timeline", keys: [[["←", "→"], "From step to step"], [["Home", "End"], "First and last step"], [["+", "−", "0"], "Zoom"]] },
-  { name: "In the editor", keys: [[["Ctrl", "S"], "Save"], [["Ctrl", "Z"], "Undo"], [["Ctrl", "Space"], "Complete"], [["Ctrl", "F"], "Find in the text"]] },
+  { name: "In the editor", keys: [[["Ctrl", "S"], "Save"], [["Ctrl", "Z"], "Undo"], [["Ctrl", "Space"], "Complete"], [["F8"], "Next problem"], [["Ctrl", "F"], "Find in the text"]] },
 ];
 
 export function KeyHelp({ onClose }: { onClose: () => void }) {

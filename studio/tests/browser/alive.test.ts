@@ -192,6 +192,7 @@ test("a run is started again with another input, copied as a command, and opened
   await page.getByText("Filled in from an earlier run.").waitFor();
   expect(await page.getByLabel(/^amount/).inputValue()).toBe("7");
   await page.goBack();
+  await page.getByRole("button", { name: "Show all" }).click();
   await page.locator('[data-node="both"]').click();
   await page.getByRole("link", { name: "Source" }).click();
   await page.locator(".cm-node-lines", { hasText: "id: both" }).first().waitFor();

@@ -20,6 +20,8 @@ const text = (page: Page) => page.locator(".cm-content");
 test("a tool is picked from a searchable list, and its arguments are a form", async () => {
   const { page, errors } = await open(browser, `${tram.url}/documents/order.yaml?node=price`);
   await page.locator('[data-node="price"][data-chosen]').waitFor();
+  // The text is at the node's lines.
+  await page.locator(".cm-node-lines", { hasText: "id: price" }).waitFor();
   await page.getByRole("textbox", { name: "New node" }).fill("keep");
   await page.getByRole("combobox", { name: "Tool" }).fill("write");
   await page.getByRole("option", { name: /builtin:write-file/ }).waitFor();
@@ -101,5 +103,65 @@ test("breakpoints and watch expressions are kept per workflow", async () => {
   expect(await page.getByLabel("Node of breakpoint 1").inputValue()).toBe("both");
   expect(errors).toEqual([]);
   await tram.ask("POST", `/api/runs/${run}/abort`, {});
+  await page.context().close();
+});
+
+test("a kind is dragged from the palette onto an edge, and a call asks for its tool", async () => {
+  const { page, errors } = await open(browser, `${tram.url}/documents/order.yaml`);
+  await page.waitForSelector(".node");
+  await page.getByRole("button", { name: "Show all" }).click();
+  const kinds = page.getByRole("group", { name: /Kinds of nodes/ });
+  await kinds.getByRole("button", { name: "wait", exact: true }).dragTo(page.getByRole("button", { name: "Add a node after small" }));
+  await page.locator('[data-node="wait"]').waitFor();
+  // It is between the two nodes of the edge, in the text too.
+  await page.locator('[data-edge="small>wait"]').waitFor({ state: "attached" });
+  await page.locator('[data-edge="wait>exit"]').waitFor({ state: "attached" });
+  await kinds.getByRole("button", { name: "call", exact: true }).dragTo(page.locator('[data-node="seen"]'));
+  await page.getByRole("button", { name: "Add after seen" }).waitFor();
+  const tool = page.getByRole("combobox", { name: "Tool" });
+  expect(await tool.evaluate((input) => input === document.activeElement)).toBe(true);
+  expect(await page.getByRole("textbox", { name: "New node" }).inputValue()).toBe("call");
+  expect(await barriers(page)).toEqual([]);
+  // By keyboard: a kind fills in the form.
+  await kinds.getByRole("button", { name: "compute" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("textbox", { name: "Expression" }).waitFor();
+  expect(errors).toEqual([]);
+  await page.context().close();
+});
+
+test("the rule of a switch is built from rows, in words and as JSON Logic", async () => {
+  const { page, errors } = await open(browser, `${tram.url}/documents/order.yaml?node=large`);
+  const rule = page.getByRole("group", { name: "Rule 1" });
+  await rule.getByText("both.total is more than 100").waitFor();
+  await rule.getByLabel("Comparison").selectOption("is at least");
+  await rule.getByLabel("Value to compare with").fill("250");
+  await rule.getByRole("button", { name: "and…" }).click();
+  await rule.getByLabel("Value that is read").nth(1).fill("entry.name");
+  await rule.getByLabel("Comparison").nth(1).selectOption("is not");
+  await rule.getByLabel("Value to compare with").nth(1).fill("Ann");
+  await rule.getByText("both.total is at least 250 and entry.name is not “Ann”").waitFor();
+  await rule.getByText("JSON Logic", { exact: true }).click();
+  expect(JSON.parse((await rule.locator("pre").textContent()) ?? "")).toEqual({ and: [{ ">=": [{ var: "both.total" }, 250] }, { "!=": [{ var: "entry.name" }, "Ann"] }] });
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "Apply" }).click();
+  await text(page).getByText(/250/).first().waitFor();
+  await page.getByRole("region", { name: "Problems" }).getByText("No problems.").waitFor();
+  // The edge says the same.
+  await page.locator(".way-label", { hasText: "both.total ≥ 250" }).waitFor({ state: "attached" });
+  expect(errors).toEqual([]);
+  await page.context().close();
+});
+
+test("hovering a word explains it", async () => {
+  const { page } = await open(browser, `${tram.url}/documents/order.yaml`);
+  await page.waitForSelector(".node");
+  const doc = page.locator(".cm-hover-doc");
+  const word = (line: string, part: string) => page.locator(".cm-line", { hasText: line }).first().locator("span", { hasText: part }).first();
+  await word("on-error: guess", "on-error").hover();
+  await doc.getByText("on-error", { exact: true }).waitFor();
+  expect((await doc.textContent())!.length).toBeGreaterThan(20);
+  await page.mouse.move(5, 5);
+  await doc.waitFor({ state: "detached" });
   await page.context().close();
 });

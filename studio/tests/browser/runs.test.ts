@@ -185,7 +185,7 @@ test("a fork with another output takes another branch, and the two are compared"
 });
 
 test.each([["light"], ["dark"]])("every page can be used by everybody, %s", async (theme) => {
-  for (const path of ["", "/tools", "/runs", "/inbox", "/documents", "/documents/order.yaml", "/tools/order", "/compare", "/playground", "/nowhere"]) {
+  for (const path of ["", "/tools", "/runs", "/inbox", "/documents", "/documents/order.yaml", "/tools/order", "/tools/order/versions", "/compare", "/playground", "/nowhere"]) {
     const { page } = await open(browser, tram.url + path, theme === "dark");
     await page.locator("h1").first().waitFor();
     await page.waitForLoadState("networkidle");
