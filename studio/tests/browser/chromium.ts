@@ -19,9 +19,12 @@ export function launch(): Promise<Browser> {
 /** A browser that stores its history and profile in a folder. */
 export async function persistent(folder: string): Promise<BrowserContext> {
   const context = await chromium.launchPersistentContext(folder, BROWSER);
-  if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
+  if (process.env["STUDIO_FROM_FOLDER"]) await context.route(PAGE, fromFolder);
   return context;
 }
+
+/** The URLs of the page, which are not those of the API behind it. */
+const PAGE = /^https?:\/\/[^/]+\/studio(\/|$)/;
 
 /** Serves the page from its build folder, so that the binary need not be rebuilt after each change. */
 function fromFolder(route: Route): Promise<void> {
@@ -31,7 +34,7 @@ function fromFolder(route: Route): Promise<void> {
 /** A new page whose errors fail the test that reads `errors`; for a studio with its own key, with the operator's URL. */
 export async function open(browser: Browser, path: string, dark = false, viewport = { width: 1440, height: 900 }): Promise<{ page: Page; errors: string[] }> {
   const context = await browser.newContext({ viewport, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce" });
-  if (process.env["STUDIO_FROM_FOLDER"]) await context.route(/\/studio(\/|$)/, fromFolder);
+  if (process.env["STUDIO_FROM_FOLDER"]) await context.route(PAGE, fromFolder);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
