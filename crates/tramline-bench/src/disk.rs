@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline::engine::ports::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
+use tramline::engine::ports::{Append, ClaimChange, JournalStore, RunIndexRow, RunStatus};
 use tramline::store::Sqlite;
 use tramline::workflow::ids::RunId;
 

@@ -1,7 +1,8 @@
 //! Notices events that other processes append to runs driven by this one.
 
 use crate::engine::{ActiveRun, EngineInner};
-use std::collections::HashSet;
+use crate::ports::KnownEvents;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -39,11 +40,15 @@ pub(crate) async fn watch_changes(engine: Weak<EngineInner>) {
             changes.mark_changed();
         }
         let stays = |(run, _): &(RunId, Arc<ActiveRun>)| before.contains(run);
-        for (run, live) in live.into_iter().filter(stays) {
-            let Ok(Some(row)) = inner.store.row(&run).await else {
-                continue;
-            };
-            if row.last > live.last_known.load(Ordering::Acquire) {
+        let live: HashMap<_, _> = live.into_iter().filter(stays).collect();
+        let known = |(run, live): (&RunId, &Arc<ActiveRun>)| KnownEvents {
+            run: run.clone(),
+            last: live.last_known.load(Ordering::Acquire),
+        };
+        let known: Vec<_> = live.iter().map(known).collect();
+        // A failing store is reported to callers that use it.
+        for run in inner.store.moved_on(&known).await.unwrap_or_default() {
+            if let Some(live) = live.get(&run) {
                 live.wakeup.notify_one();
             }
         }

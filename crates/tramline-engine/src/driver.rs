@@ -30,6 +30,7 @@ use tramline_workflow::step::{self, BreakpointHit, StepWork};
 mod append_conflict;
 mod call_settings;
 mod calls;
+mod claim_check;
 mod fan_out;
 mod finish;
 mod flush;
@@ -67,6 +68,8 @@ enum Completion {
     ToolListed(NodeIx, Result<Arc<Tool>, Failure>),
     /// A server answered about a tool that a pause proposes to call.
     ToolLookedUp(NodeIx),
+    /// A call did not leave: another process may drive the run by now.
+    ClaimLost,
     /// The settings were read before an approved call.
     SettingsRead(NodeIx),
     /// The gate of a procedure judged a call that needs approval.
@@ -170,7 +173,7 @@ impl Driver {
         self.abandon_calls();
         let rest = DriveResult {
             bytes: self.journal.bytes,
-            is_claimed: self.journal.is_claimed,
+            is_claimed: self.journal.is_claimed(),
             is_durable: self.journal.is_settled(),
             run: self.run,
         };
@@ -180,7 +183,7 @@ impl Driver {
     async fn turn(&mut self) -> Result<DriveOutcome, Fault> {
         loop {
             // A released run is left to other drivers.
-            if !self.journal.is_claimed && self.journal.is_settled() {
+            if !self.journal.is_claimed() && self.journal.is_settled() {
                 match self.outcome() {
                     Some(ended) => return Ok(ended),
                     None => self.reload_run().await?,
@@ -396,7 +399,7 @@ impl Driver {
         // The deadline changes only with pauses and once it has fired.
         self.deadline = (self.run.pauses.is_empty() && !deadline.is_elapsed()).then_some(deadline);
         match woken {
-            Wakeup::Sent(Ok(())) if self.has_foreign_events && self.journal.is_claimed => {
+            Wakeup::Sent(Ok(())) if self.has_foreign_events && self.journal.is_claimed() => {
                 self.merge_foreign_events().await
             }
             Wakeup::Sent(Ok(())) | Wakeup::DeadlineReached => Ok(()),

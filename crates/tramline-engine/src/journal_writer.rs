@@ -7,7 +7,9 @@
 use crate::clock;
 use crate::engine::encode_with_documents;
 use crate::fault::Fault;
-use crate::ports::{Append, AppendError, ClaimChange, Observer, RunIndexRow, RunStatus, Store};
+use crate::ports::{
+    Append, AppendError, ClaimChange, Epoch, Observer, RunIndexRow, RunStatus, Store,
+};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,8 +35,8 @@ pub(crate) struct JournalWriter {
     pub(crate) durable: Seq,
     /// The size of the whole journal in bytes.
     pub(crate) bytes: u64,
-    /// Whether we hold the claim on the run, by what is durable.
-    pub(crate) is_claimed: bool,
+    /// Our claim on the run, by what is durable.
+    pub(crate) claim: Option<Epoch>,
     /// The claim change of the batch in flight.
     claim_change: ClaimChange,
     sent: Vec<Entry>,
@@ -42,7 +44,7 @@ pub(crate) struct JournalWriter {
     body: Vec<u8>,
     /// The documents that recorded events refer to.
     documents: Vec<Arc<StoredDocument>>,
-    sending: Option<BoxFuture<'static, Result<(), AppendError>>>,
+    sending: Option<BoxFuture<'static, Result<Epoch, AppendError>>>,
 }
 
 impl JournalWriter {
@@ -61,7 +63,7 @@ impl JournalWriter {
             reported: durable,
             durable,
             bytes,
-            is_claimed: false,
+            claim: None,
             claim_change: ClaimChange::Keep,
             sent,
             recorded,
@@ -132,6 +134,11 @@ impl JournalWriter {
         self.recorded.len() >= BATCH_EVENTS_MAX || self.body.len() >= BATCH_BYTES_MAX
     }
 
+    /// Whether we hold the claim on the run, by what is durable.
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claim.is_some()
+    }
+
     /// Whether everything recorded is durable.
     pub(crate) fn is_settled(&self) -> bool {
         self.recorded.is_empty() && self.sending.is_none()
@@ -153,10 +160,11 @@ impl JournalWriter {
         if self.sending.is_some() || self.recorded.is_empty() {
             return;
         }
-        self.claim_change = match (rests || run.outcome.is_some(), self.is_claimed) {
-            (true, true) => ClaimChange::Release,
-            (false, false) => ClaimChange::Take,
-            (true, false) | (false, true) => ClaimChange::Keep,
+        self.claim_change = match (rests || run.outcome.is_some(), self.claim) {
+            (true, Some(epoch)) => ClaimChange::Release(epoch),
+            (false, None) => ClaimChange::Take,
+            (false, Some(epoch)) => ClaimChange::Hold(epoch),
+            (true, None) => ClaimChange::Keep,
         };
         self.sent = std::mem::take(&mut self.recorded);
         let append = Append {
@@ -187,17 +195,17 @@ impl JournalWriter {
         };
         let done = sending.await;
         self.sending = None;
-        if done.is_ok() {
+        if let Ok(epoch) = &done {
             self.durable = self.sent.last().map_or(self.durable, |entry| entry.seq);
             self.report_durable(run);
             self.sent.clear();
             match self.claim_change {
-                ClaimChange::Keep => {}
-                ClaimChange::Take => self.is_claimed = true,
-                ClaimChange::Release => self.is_claimed = false,
+                ClaimChange::Keep | ClaimChange::Hold(_) => {}
+                ClaimChange::Take => self.claim = Some(*epoch),
+                ClaimChange::Release(_) => self.claim = None,
             }
         }
-        done
+        done.map(drop)
     }
 
     /// Reports the durable events to the observer, if there is one.

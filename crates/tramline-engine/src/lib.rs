@@ -19,6 +19,7 @@ mod recovery;
 mod replay;
 pub mod scrub;
 pub mod settings;
+mod take_over;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod throttle;

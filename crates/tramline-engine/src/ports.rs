@@ -6,6 +6,8 @@
 
 mod cipher;
 mod document_table;
+mod documents;
+mod journals;
 mod model;
 mod observer;
 mod run_listener;
@@ -15,12 +17,14 @@ mod workflows;
 
 pub use cipher::{Cipher, CipherFault};
 pub use document_table::DocumentTable;
+pub use documents::DocumentStore;
+pub use journals::JournalStore;
 pub use model::{Message, Model, ModelAnswer, Prompt, Role};
 pub use observer::{Observer, PlanningSpan};
 pub use run_listener::RunListener;
 pub use store::{
-    Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunIndexRow, RunPage, RunRow,
-    RunStatus, Store, StoreFault, StoreUsage,
+    Append, AppendError, Claim, ClaimChange, Epoch, JournalChunk, KnownEvents, LeaseCounts,
+    Replica, RunFilter, RunIndexRow, RunPage, RunRow, RunStatus, Store, StoreFault, StoreUsage,
 };
 pub use tools::{
     Exchange, ListedTools, Progress, ServerSource, ServerTools, StartingServer, Tool,

@@ -94,7 +94,7 @@ impl Engine {
     }
 
     /// Resumes a run as soon as only a few others are starting.
-    fn resume_when_free(&self, id: RunId, turns: &Arc<Semaphore>) -> RunHandle {
+    pub(crate) fn resume_when_free(&self, id: RunId, turns: &Arc<Semaphore>) -> RunHandle {
         let (engine, turns) = (self.clone(), Arc::clone(turns));
         let run = id.clone();
         RunHandle::queued(run, async move {

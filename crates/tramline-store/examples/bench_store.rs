@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_engine::ports::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
+use tramline_engine::ports::{Append, ClaimChange, JournalStore, RunIndexRow, RunStatus};
 use tramline_store::Sqlite;
 use tramline_workflow::ids::RunId;
 

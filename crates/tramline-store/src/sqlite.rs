@@ -31,8 +31,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 use tramline_engine::ports::{
-    Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunPage, RunRow, Store,
-    StoreFault, StoreUsage,
+    Append, AppendError, Claim, ClaimChange, DocumentStore, Epoch, JournalChunk, JournalStore,
+    RunFilter, RunPage, RunRow, StoreFault, StoreUsage,
 };
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::journal::ContentDigest;
@@ -127,8 +127,8 @@ impl Sqlite {
         let bytes = append.body.len() + documents.sum::<usize>();
         let claimant = match append.claim {
             ClaimChange::Take => Some(self.own_name()?),
-            ClaimChange::Release => self.owners.own_name_if_any().map(|name| (name, false)),
-            ClaimChange::Keep => None,
+            ClaimChange::Release(_) => self.owners.own_name_if_any().map(|name| (name, false)),
+            ClaimChange::Keep | ClaimChange::Hold(_) => None,
         };
         let owners = Arc::clone(&self.owners);
         self.writer
@@ -192,13 +192,15 @@ fn append_and_claim(
 }
 
 #[async_trait]
-impl Store for Sqlite {
-    async fn append(&self, append: Append) -> Result<(), AppendError> {
-        self.append_with(append, Durability::Durable).await
+impl JournalStore for Sqlite {
+    async fn append(&self, append: Append) -> Result<Epoch, AppendError> {
+        self.append_with(append, Durability::Durable).await?;
+        Ok(Epoch::default())
     }
 
-    async fn append_relaxed(&self, append: Append) -> Result<(), AppendError> {
-        self.append_with(append, Durability::SyncSoon).await
+    async fn append_relaxed(&self, append: Append) -> Result<Epoch, AppendError> {
+        self.append_with(append, Durability::SyncSoon).await?;
+        Ok(Epoch::default())
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<JournalChunk>, StoreFault> {
@@ -297,7 +299,10 @@ impl Store for Sqlite {
     fn changes(&self) -> Receiver<u64> {
         self.changes.subscribe(&self.connections)
     }
+}
 
+#[async_trait]
+impl DocumentStore for Sqlite {
     async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault> {
         let (kind, key) = (kind.to_owned(), key.to_owned());
         self.writer

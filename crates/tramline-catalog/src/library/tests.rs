@@ -3,6 +3,7 @@
 use super::*;
 use futures_util::future::join_all;
 use tramline_engine::WorkflowMap;
+use tramline_engine::ports::DocumentStore;
 use tramline_engine::testing::MemoryStore;
 use tramline_formats::yaml_graph;
 

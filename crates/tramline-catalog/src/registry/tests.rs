@@ -10,8 +10,8 @@ use std::time::Instant;
 use tramline_engine::WorkflowMap;
 use tramline_engine::policy::{ToolPattern, ToolPolicy};
 use tramline_engine::ports::{
-    Exchange, ListedTools, ServerSource, ServerTools, Store as _, Tool, ToolCallRequest, ToolHints,
-    Tools,
+    DocumentStore, Exchange, ListedTools, ServerSource, ServerTools, Tool, ToolCallRequest,
+    ToolHints, Tools,
 };
 use tramline_engine::testing::MemoryStore;
 use tramline_expr::{Str, Value};

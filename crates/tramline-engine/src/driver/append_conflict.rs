@@ -18,7 +18,7 @@ impl Driver {
     /// Continues after other writers' events came before ours.
     pub(super) async fn resolve_conflict(&mut self) -> Result<(), Fault> {
         let seen = self.journal.durable;
-        if !self.journal.is_claimed {
+        if !self.journal.is_claimed() {
             return self.reload_run().await;
         }
         let load = self.inner.load(&self.run.id);
@@ -108,7 +108,7 @@ impl Driver {
         let mut answers: Vec<Event> = ours.filter(is_answer).map(|entry| entry.event).collect();
         // No non-repeatable call has been sent: its start would be in the journal.
         self.abandon_calls();
-        self.journal.is_claimed = false;
+        self.journal.claim = None;
         let mut claimed = self.inner.store.claim(&self.run.id).await?;
         if matches!(claimed, Claim::Elsewhere { .. }) && !answers.is_empty() {
             let engine = Engine::from_inner(self.inner.clone());
@@ -119,11 +119,13 @@ impl Driver {
             // The other driver may have released the run before it saw them.
             claimed = self.inner.store.claim(&self.run.id).await?;
         }
-        if let Claim::Elsewhere { owner } = claimed {
-            let run = self.run.id.clone();
-            return Err(Fault::Elsewhere { run, owner });
+        match claimed {
+            Claim::Held(epoch) => self.journal.claim = Some(epoch),
+            Claim::Elsewhere { owner } => {
+                let run = self.run.id.clone();
+                return Err(Fault::Elsewhere { run, owner });
+            }
         }
-        self.journal.is_claimed = true;
         let loaded = self.inner.load(&self.run.id).await?;
         self.report_foreign_events(&loaded.entries);
         self.adopt_run(loaded.run, loaded.bytes);

@@ -1,5 +1,6 @@
 //! The calls of a driver: when they may be sent, and how their results are handled.
 
+use super::claim_check::ClaimCheck;
 use super::policy_gate::check_late_annotations;
 use super::proposal::GateJudgement;
 use super::{Completion, Driver, InFlightCall};
@@ -85,7 +86,7 @@ impl Driver {
         // Until the first append of a resumed run succeeds, its copy may be stale, and then every step
         // is decided again. A gate counts calls, so it must not see one twice.
         let is_gated = self.inner.pinned.is_gated(&self.run.started);
-        let may_be_stale = is_gated && !self.journal.is_claimed && self.journal.durable > 0;
+        let may_be_stale = is_gated && !self.journal.is_claimed() && self.journal.durable > 0;
         // A repeatable call waits only for the results of non-repeatable ones: after a crash these
         // must not be in doubt.
         let needed = if open.repeatable && !is_child && !may_be_stale {
@@ -170,6 +171,7 @@ impl Driver {
         let approved = open.approved_settings.clone();
         let cautious = self.run.graph.workflow.cautious && open.approval == Approval::None;
         let unseen = cautious && tools.known(&attempt.tool).is_none();
+        let claim = ClaimCheck::before_call(&self.inner, &self.run.id, &self.journal, open);
         self.in_flight.push(Box::pin(async move {
             let mut attempt = attempt;
             let mut written = attempt.arguments.clone();
@@ -195,6 +197,9 @@ impl Driver {
                     return Completion::CallEnded(step, number, ChildOutcome::Answer(Err(failure)));
                 }
             };
+            if !claim.is_still_ours().await {
+                return Completion::ClaimLost;
+            }
             let answer = attempt::attempt(tools, attempt, &permit).await;
             gate.record_result(permit, &answer).await;
             Completion::CallEnded(step, number, ChildOutcome::Answer(answer))
@@ -309,6 +314,11 @@ impl Driver {
                 self.judgements
                     .insert(token.node, GateJudgement::new(token, call, refusal));
                 Ok(())
+            }
+            Completion::ClaimLost => {
+                let run = self.run.id.clone();
+                let owner = "another replica, because our lease had run out".into();
+                Err(Fault::Elsewhere { run, owner })
             }
             Completion::TimerFired(step) => self.on_timer(step),
             Completion::CallEnded(step, number, answer) => {

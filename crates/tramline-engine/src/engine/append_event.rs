@@ -223,7 +223,7 @@ impl Engine {
                 Box::pin(self.audit_run_change(id, decision)).await?;
             }
             match self.0.store.append(append).await {
-                Ok(()) => {
+                Ok(_) => {
                     // The cached copy of a paused run is stale now: calls would be made from it first.
                     drop(self.0.paused_runs.take(id));
                     if way.is_command {

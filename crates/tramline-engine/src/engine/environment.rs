@@ -39,11 +39,14 @@ impl Engine {
         id: &RunId,
         loaded: Option<&LoadedRun>,
     ) -> Result<bool, Fault> {
+        if self.0.active_runs().contains_key(id) || self.0.paused_runs.contains(id) {
+            return Ok(false);
+        }
         let Some(environment) = self.0.environment.get() else {
             return Ok(false);
         };
-        if self.0.paused_runs.contains(id) || self.0.active_runs().contains_key(id) {
-            return Ok(false);
+        if self.is_of_other_pool(id).await? {
+            return Ok(true);
         }
         let own;
         let started = match loaded {
@@ -55,6 +58,15 @@ impl Engine {
         };
         let origin = self.root_origin(started).await?;
         Ok(!origin.is_null() && !environment.covers(&origin))
+    }
+
+    /// Whether a run belongs to a pool that this process does not serve.
+    async fn is_of_other_pool(&self, id: &RunId) -> Result<bool, Fault> {
+        if self.0.store.good_until().is_none() {
+            return Ok(false);
+        }
+        let row = self.0.store.row(id).await?;
+        Ok(row.is_some_and(|row| !self.0.store.serves_pool(row.pool.as_deref())))
     }
 
     /// The origin of the run that a run was called by, directly or not, or its own.
@@ -95,6 +107,10 @@ impl Engine {
                 {}
             };
             let is_resumed = tokio::time::timeout(HAND_OVER_MAX, waiting).await.is_ok();
+            // A process of this environment would not be of the run's pool, either.
+            if engine.is_of_other_pool(&id).await.unwrap_or_default() {
+                return;
+            }
             if let (false, Some(environment)) = (is_resumed, engine.0.environment.get()) {
                 environment.resume_outside(&id);
             }

@@ -21,7 +21,7 @@ pub struct EventStream {
 impl Engine {
     /// Follows a run from after event `seen` to its end.
     pub fn subscribe(&self, run: RunId, seen: Seq) -> EventStream {
-        let changes = self.0.store.changes();
+        let changes = self.0.store.changes_of(&run);
         let inner = Arc::clone(&self.0);
         EventStream {
             inner,

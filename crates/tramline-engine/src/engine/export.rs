@@ -193,7 +193,7 @@ impl Engine {
             documents,
         };
         match self.0.store.append(append).await {
-            Ok(()) => Ok((id, status)),
+            Ok(_) => Ok((id, status)),
             Err(AppendError::Store(fault)) => Err(fault.into()),
             Err(AppendError::Conflict { .. } | AppendError::Elsewhere { .. }) => Err(
                 Fault::Rejected("a run with this id already exists; try again".into()),

@@ -9,13 +9,17 @@ use crate::clock;
 use crate::driver::{DriveOutcome, Driver};
 use crate::fault::Fault;
 use crate::journal_writer::JournalWriter;
-use crate::ports::{Claim, RunStatus};
+use crate::ports::{Claim, Epoch, RunStatus};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
 use tramline_workflow::journal::{Answer, Event, RunEvent};
 use tramline_workflow::run::Run;
+
+/// How often the release of a claim is tried again while the store fails.
+const RELEASE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// A run that this process drives.
 pub struct RunHandle {
@@ -138,13 +142,14 @@ impl EngineInner {
 
     /// Claims a run among all processes and folds it so that it can be driven.
     async fn claim_and_fold(&self, id: &RunId) -> Result<(Run, JournalWriter), Fault> {
-        if let Claim::Elsewhere { owner } = self.store.claim(id).await? {
-            return Err(Fault::Elsewhere {
-                run: id.clone(),
-                owner,
-            });
-        }
-        match self.fold_to_drive(id).await {
+        let epoch = match self.store.claim(id).await? {
+            Claim::Held(epoch) => epoch,
+            Claim::Elsewhere { owner } => {
+                let run = id.clone();
+                return Err(Fault::Elsewhere { run, owner });
+            }
+        };
+        match self.fold_to_drive(id, epoch).await {
             Ok(taken) => Ok(taken),
             Err(fault) => {
                 self.store.release(id).await?;
@@ -153,7 +158,7 @@ impl EngineInner {
         }
     }
 
-    async fn fold_to_drive(&self, id: &RunId) -> Result<(Run, JournalWriter), Fault> {
+    async fn fold_to_drive(&self, id: &RunId, epoch: Epoch) -> Result<(Run, JournalWriter), Fault> {
         let LoadedRun {
             mut run,
             bytes,
@@ -167,7 +172,7 @@ impl EngineInner {
             observer.on_replay(&run, &entries);
         }
         let mut ledger = self.journal_writer(run.seq, bytes);
-        ledger.is_claimed = true;
+        ledger.claim = Some(epoch);
         let by = self.options.process_name.clone();
         ledger.record(&mut run, Event::Run(RunEvent::Resumed { by }))?;
         Ok((run, ledger))
@@ -185,8 +190,11 @@ impl EngineInner {
         let driver = Driver::new(Arc::clone(self), run, ledger, live);
         let (ended, rest) = driver.drive().await;
         // Usually the claim was released with the last event.
-        if rest.is_claimed {
-            self.store.release(&seat.run).await?;
+        if rest.is_claimed
+            && let Err(fault) = self.store.release(&seat.run).await
+        {
+            self.release_later(seat.run.clone());
+            return Err(ended.err().unwrap_or_else(|| fault.into()));
         }
         let ended = ended?;
         if matches!(ended, DriveOutcome::Finished(_)) {
@@ -200,6 +208,24 @@ impl EngineInner {
             *seat.active.last_state() = Some(run);
         }
         Ok((ended, rest.is_claimed))
+    }
+
+    /// Releases a run once the store can be reached again: until then it has no driver, and no other process may
+    /// take it.
+    fn release_later(self: &Arc<Self>, run: RunId) {
+        let inner = Arc::clone(self);
+        self.tasks.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(RELEASE_RETRY_DELAY) => {}
+                    () = inner.stop.cancelled() => return,
+                }
+                if inner.active_runs().contains_key(&run) || inner.store.release(&run).await.is_ok()
+                {
+                    return;
+                }
+            }
+        });
     }
 
     /// Whether a paused run was answered while its driver released it.

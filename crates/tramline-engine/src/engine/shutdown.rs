@@ -8,8 +8,14 @@ const SHUTDOWN_WAIT_MAX: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Whether the engine is stopping.
-    pub(crate) fn is_stopping(&self) -> bool {
+    pub fn is_stopping(&self) -> bool {
         self.0.stop.is_cancelled()
+    }
+
+    /// How many more runs this process may drive.
+    pub(crate) fn drive_room(&self) -> usize {
+        let driven = self.0.active_runs().len();
+        self.0.options.driven_max.saturating_sub(driven)
     }
 
     /// Stops driving. Active runs stay as they are and continue when they are resumed.

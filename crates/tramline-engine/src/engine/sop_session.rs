@@ -271,7 +271,7 @@ impl EngineInner {
         match events.iter().all(is_agent_event) {
             true => self.store.append_relaxed(append).await?,
             false => self.store.append(append).await?,
-        }
+        };
         for entry in &entries {
             walk.apply(entry).map_err(|illegal| {
                 AppendError::Store(crate::ports::StoreFault {

@@ -84,7 +84,7 @@ impl Engine {
 
     /// Watches the index row of a run, whichever process changes it.
     pub fn watch_row(&self, run: &RunId) -> RowWatch {
-        let mut changes = self.0.store.changes();
+        let mut changes = self.0.store.changes_of(run);
         // The first row is returned at once.
         changes.mark_changed();
         RowWatch {

@@ -1,158 +1,16 @@
-//! `Store`: keeps journals as opaque chunks, with the sequence number as the lock.
+//! `Store`: what a store needs to offer, and the data that it takes and returns.
 
-use async_trait::async_trait;
+use super::documents::DocumentStore;
+use super::journals::JournalStore;
 use std::sync::Arc;
-use tokio::sync::watch;
 use tramline_expr::Str;
 use tramline_workflow::ids::{RunId, Seq};
-use tramline_workflow::journal::{ContentDigest, StoredDocument};
-
-/// Rows per page when runs are counted.
-const COUNT_PAGE_ROWS: usize = 1_000;
+use tramline_workflow::journal::StoredDocument;
 
 /// Keeps journals and small named documents. It does not interpret them.
-#[async_trait]
-pub trait Store: Send + Sync + 'static {
-    /// Makes the events `seen + 1 ..= last` durable, if `seen` is still the last event of the
-    /// journal.
-    ///
-    /// When it returns, the chunk survives a crash of the process and a power loss. Appends of
-    /// several runs share one disk sync. An append whose caller stops waiting may still be made,
-    /// and so may, rarely, one whose disk failed while syncing: read the journal before you
-    /// continue.
-    ///
-    /// Its documents are stored with it or not at all, each once for all journals that refer to it,
-    /// until the last of these is removed. An append carries every document that its events refer
-    /// to, even one that the store may have: another process may be removing the last journal that
-    /// referred to it.
-    ///
-    /// Its claim change happens with it or not at all. An append that ends the run releases the
-    /// claim, whoever holds it.
-    async fn append(&self, append: Append) -> Result<(), AppendError>;
+pub trait Store: JournalStore + DocumentStore {}
 
-    /// Like [`append`](Store::append), but may return before the disk sync. Only for events whose
-    /// loss costs at most a repeated reply. When it returns, the chunk survives a crash of the
-    /// process; it survives a power loss soon, at the latest when any later append has returned.
-    async fn append_relaxed(&self, append: Append) -> Result<(), AppendError> {
-        self.append(append).await
-    }
-
-    /// The chunks of a run with events after `after`, in order. Empty for an unknown run.
-    async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<JournalChunk>, StoreFault>;
-
-    /// The body of a document that a journal refers to, as it was appended. The caller checks its
-    /// digest.
-    async fn document(&self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, StoreFault>;
-
-    /// The readable part of a damaged journal: its intact chunks, in order. There may be gaps
-    /// between them.
-    async fn read_intact(&self, run: &RunId) -> Result<Vec<JournalChunk>, StoreFault> {
-        self.read(run, 0).await
-    }
-
-    /// The runs that match the filter, newest first.
-    async fn runs(&self, filter: RunFilter) -> Result<RunPage, StoreFault>;
-
-    /// How many runs were created in a millisecond. Child runs share the creation time of their
-    /// root run, so this counts the root run, its descendants, and the few other runs of that
-    /// millisecond.
-    async fn count_created(&self, at_ms: i64) -> Result<u64, StoreFault> {
-        let mut filter = RunFilter {
-            after: Some(RunId::new(at_ms, u128::MAX)),
-            limit: COUNT_PAGE_ROWS,
-            ..RunFilter::default()
-        };
-        let (first, mut born) = (RunId::new(at_ms, 0), 0);
-        loop {
-            let page = self.runs(filter.clone()).await?;
-            let fitting = page.rows.iter().filter(|row| row.run >= first).count();
-            born += fitting as u64;
-            if !page.more || fitting < page.rows.len() {
-                return Ok(born);
-            }
-            filter.after = page.rows.last().map(|row| row.run.clone());
-        }
-    }
-
-    /// One run's row.
-    async fn row(&self, run: &RunId) -> Result<Option<RunRow>, StoreFault>;
-
-    /// How much space all runs use. The default implementation leaves out documents.
-    async fn usage(&self) -> Result<StoreUsage, StoreFault> {
-        let mut usage = StoreUsage::default();
-        let mut filter = RunFilter::default();
-        loop {
-            let page = self.runs(filter.clone()).await?;
-            for row in &page.rows {
-                usage.open += u64::from(!row.index_row.status.is_over());
-                usage.bytes += row.bytes;
-            }
-            filter.after = page.rows.last().map(|row| row.run.clone());
-            if !page.more {
-                return Ok(usage);
-            }
-        }
-    }
-
-    /// How many bytes the store uses on disk, without reusable space. 0 for a store in memory.
-    async fn disk_bytes(&self) -> Result<u64, StoreFault> {
-        Ok(0)
-    }
-
-    /// Requests the claim: the right of one process to drive `run`. A claim ends with its process.
-    async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault>;
-
-    /// Releases a claim. Releasing a claim that is not held does nothing.
-    async fn release(&self, run: &RunId) -> Result<(), StoreFault>;
-
-    /// Removes runs with all their events, and the documents that only they referred to; unknown
-    /// ones are skipped. Returns the number removed.
-    async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault>;
-
-    /// Whether another live process has driven runs of this store. Such a process may resume a run
-    /// that is answered.
-    async fn is_shared(&self) -> Result<bool, StoreFault> {
-        Ok(false)
-    }
-
-    /// Changes after every commit that may have added events, of this process or another one.
-    fn changes(&self) -> watch::Receiver<u64>;
-
-    /// Stores a small document under a kind and a key, replacing the existing one.
-    async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault>;
-
-    /// Replaces a document if it is still what the caller has seen: exactly these bytes, or
-    /// nothing. Returns whether it was stored; if another writer came first, nothing changes.
-    async fn swap(
-        &self,
-        kind: &str,
-        key: &str,
-        seen: Option<Vec<u8>>,
-        body: Vec<u8>,
-    ) -> Result<bool, StoreFault>;
-
-    /// Like [`swap`](Store::swap), but may return before the disk sync. Only for data that no reply
-    /// depends on. When it returns, the document survives a crash of the process; it survives a
-    /// power loss soon, at the latest when any later append has returned.
-    async fn swap_relaxed(
-        &self,
-        kind: &str,
-        key: &str,
-        seen: Option<Vec<u8>>,
-        body: Vec<u8>,
-    ) -> Result<bool, StoreFault> {
-        self.swap(kind, key, seen, body).await
-    }
-
-    /// The document under a kind and a key.
-    async fn get(&self, kind: &str, key: &str) -> Result<Option<Vec<u8>>, StoreFault>;
-
-    /// The keys of a kind, sorted.
-    async fn list(&self, kind: &str) -> Result<Vec<String>, StoreFault>;
-
-    /// Removes documents of a kind; unknown keys are skipped.
-    async fn delete(&self, kind: &str, keys: &[String]) -> Result<(), StoreFault>;
-}
+impl<S: JournalStore + DocumentStore> Store for S {}
 
 /// Encoded events to append to one run's journal.
 #[derive(Clone, Debug)]
@@ -173,17 +31,27 @@ pub struct Append {
     pub documents: Vec<Arc<StoredDocument>>,
 }
 
-/// How an append changes the claim on its run.
+/// How an append changes the claim on its run, and whether it depends on it.
+///
+/// A store with leases refuses an append with `Hold` or `Release` if the claim has changed hands since: its
+/// writer was stopped for longer than its lease, and another process drives the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClaimChange {
-    /// It stays unchanged.
+    /// It stays unchanged, and whoever holds it does not matter.
     #[default]
     Keep,
+    /// It stays unchanged, and we hold it.
+    Hold(Epoch),
     /// It is requested; if another live process holds it, nothing is appended.
     Take,
     /// It is released, if we hold it.
-    Release,
+    Release(Epoch),
 }
+
+/// How often the claim on a run has changed hands: the fence of its holder. 0 in a store whose claims cannot
+/// be taken from a live process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub u64);
 
 /// The entry of a run in the list of runs: an index over the journals that can be rebuilt from
 /// them.
@@ -320,18 +188,69 @@ pub struct RunRow {
     pub index_row: RunIndexRow,
     /// Whether a live process holds the claim to drive it.
     pub driven: bool,
+    /// The pool whose processes drive it; `None` for a run that every process may drive.
+    pub pool: Option<Str>,
 }
 
 /// The result of requesting a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// We hold it until we release it or the process ends.
-    Held,
+    /// We hold it until we release it or the process ends; in a store with leases, while our lease is good.
+    Held(Epoch),
     /// Another live process holds it.
     Elsewhere {
         /// That process: its process id and start time, for messages.
         owner: String,
     },
+}
+
+impl Claim {
+    /// Whether we hold it.
+    pub fn is_held(&self) -> bool {
+        match self {
+            Self::Held(_) => true,
+            Self::Elsewhere { .. } => false,
+        }
+    }
+}
+
+/// A run and the last event that the caller knows of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownEvents {
+    /// The run.
+    pub run: RunId,
+    /// The last known event.
+    pub last: Seq,
+}
+
+/// A process that drives runs of a store with leases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replica {
+    /// Its name.
+    pub name: String,
+    /// Whether it is the process that asks.
+    pub is_self: bool,
+    /// When it joined, in milliseconds since 1970.
+    pub joined_ms: i64,
+    /// How long its lease is good, in milliseconds; negative once it has run out.
+    pub lease_left_ms: i64,
+    /// The pools whose runs it drives.
+    pub pools: Vec<String>,
+    /// The version of its program.
+    pub version: String,
+    /// How many runs it drives.
+    pub driven: u64,
+}
+
+/// What a store with leases has counted since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeaseCounts {
+    /// Claims that were taken from a process whose lease had run out.
+    pub take_overs: u64,
+    /// Appends that were refused because the claim had changed hands.
+    pub fenced: u64,
+    /// Milliseconds since the lease was last renewed.
+    pub age_ms: u64,
 }
 
 /// Why an append was not made. Nothing was written.
@@ -343,7 +262,7 @@ pub enum AppendError {
         /// The last event of the journal now.
         last: Seq,
     },
-    /// The claim was requested, and another live process holds it.
+    /// The claim was requested and another live process holds it, or it was ours and has changed hands.
     #[error("it is driven by {owner}")]
     Elsewhere {
         /// That process: its process id and start time, for messages.

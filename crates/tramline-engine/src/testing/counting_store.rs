@@ -1,8 +1,8 @@
 //! A store that counts its writes, by whether they wait for the disk, and its readings of journals.
 
 use crate::ports::{
-    Append, AppendError, Claim, JournalChunk, RunFilter, RunPage, RunRow, Store, StoreFault,
-    StoreUsage,
+    Append, AppendError, Claim, DocumentStore, Epoch, JournalChunk, JournalStore, RunFilter,
+    RunPage, RunRow, Store, StoreFault, StoreUsage,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -58,12 +58,12 @@ impl<S> CountingStore<S> {
 }
 
 #[async_trait]
-impl<S: Store> Store for CountingStore<S> {
-    async fn append(&self, append: Append) -> Result<(), AppendError> {
+impl<S: Store> JournalStore for CountingStore<S> {
+    async fn append(&self, append: Append) -> Result<Epoch, AppendError> {
         self.count_synced().append(append).await
     }
 
-    async fn append_relaxed(&self, append: Append) -> Result<(), AppendError> {
+    async fn append_relaxed(&self, append: Append) -> Result<Epoch, AppendError> {
         self.count_relaxed().append_relaxed(append).await
     }
 
@@ -107,7 +107,10 @@ impl<S: Store> Store for CountingStore<S> {
     fn changes(&self) -> watch::Receiver<u64> {
         self.store.changes()
     }
+}
 
+#[async_trait]
+impl<S: Store> DocumentStore for CountingStore<S> {
     async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault> {
         self.count_synced().put(kind, key, body).await
     }

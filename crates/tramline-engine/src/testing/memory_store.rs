@@ -5,19 +5,23 @@
 //! [`MemoryStore::process`] starts another one on the same data.
 
 use crate::ports::{
-    Append, AppendError, Claim, ClaimChange, JournalChunk, RunFilter, RunPage, RunRow, Store,
-    StoreFault, StoreUsage,
+    Append, AppendError, Claim, ClaimChange, DocumentStore, Epoch, JournalChunk, JournalStore,
+    RunFilter, RunPage, RunRow, StoreFault, StoreUsage,
 };
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::journal::ContentDigest;
 
 /// Rows in a page when the filter sets no page size.
 const PAGE_ROWS: usize = 100;
+
+/// How long a lease is good that has not run out: longer than a test takes.
+const GOOD_LEASE: Duration = Duration::from_secs(3600);
 
 /// Journals in memory, as one process sees them.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +36,10 @@ struct SimulatedProcess {
     life: Mutex<ProcessLife>,
     /// The seed that decides how often other tasks run around each of its calls; 0 for never.
     pace: AtomicU64,
+    /// After which append it is stopped; 0 for never.
+    stops_after: AtomicU64,
+    /// Whether it is stopped: its calls wait.
+    stopped: watch::Sender<bool>,
 }
 
 /// What all processes share.
@@ -44,8 +52,21 @@ struct Disk {
 #[derive(Debug, Default)]
 struct State {
     durable: DurableState,
-    claims: BTreeMap<RunId, u32>,
+    claims: BTreeMap<RunId, HeldClaim>,
+    /// How often the claim on a run has changed hands.
+    epochs: BTreeMap<RunId, u64>,
     processes: u32,
+    /// Whether claims are leases.
+    leases: bool,
+    /// The processes whose lease has run out.
+    lapsed: BTreeSet<u32>,
+}
+
+/// A claim on a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct HeldClaim {
+    by: u32,
+    epoch: Epoch,
 }
 
 /// What survives every process.
@@ -141,6 +162,41 @@ impl MemoryStore {
         self.state().free_claims(self.process.number);
     }
 
+    /// Makes claims leases, for all processes: they can run out, and appends are fenced.
+    pub fn with_leases(self) -> Self {
+        self.state().leases = true;
+        self
+    }
+
+    /// Lets the lease of this process run out: others can take its claims, although it is alive.
+    pub fn let_lease_lapse(&self) {
+        self.state().lapsed.insert(self.process.number);
+    }
+
+    /// Stops this process right after its `n`th append from now, before it hears that it was made.
+    pub fn stop_after(&self, n: u64) {
+        let appends = lock(&self.process.life).appends;
+        self.process
+            .stops_after
+            .store(appends + n, Ordering::Relaxed);
+    }
+
+    /// Waits until this process is stopped.
+    pub async fn stopped(&self) {
+        let mut stopped = self.process.stopped.subscribe();
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    }
+
+    /// Wakes this process up again.
+    pub fn wake(&self) {
+        self.process.stopped.send_replace(false);
+    }
+
+    async fn awake(&self) {
+        let mut stopped = self.process.stopped.subscribe();
+        let _ = stopped.wait_for(|stopped| !stopped).await;
+    }
+
     /// Lets other tasks run before and after each of its calls, as often as the seed decides.
     pub fn set_yield_seed(&self, seed: u64) {
         self.process.pace.store(seed | 1, Ordering::Relaxed);
@@ -170,6 +226,8 @@ impl MemoryStore {
                 disk,
                 life: Mutex::default(),
                 pace: AtomicU64::new(0),
+                stops_after: AtomicU64::new(0),
+                stopped: watch::Sender::new(false),
             }),
         }
     }
@@ -201,7 +259,7 @@ impl MemoryStore {
         Ok(state)
     }
 
-    fn add(&self, append: Append) -> Result<(), AppendError> {
+    fn add(&self, append: Append) -> Result<Epoch, AppendError> {
         if append.last <= append.seen {
             let message = format!("a chunk for {} has no event", append.run);
             return Err(StoreFault { message }.into());
@@ -209,23 +267,29 @@ impl MemoryStore {
         let answered = {
             let mut state = self.lock_alive()?;
             let own = self.process.number;
-            let holder = state.claims.get(&append.run).copied();
             let (run, hold) = (append.run.clone(), append.claim);
-            if let Some(other) = holder.filter(|holder| hold == ClaimChange::Take && *holder != own)
-            {
-                let owner = format!("process {other}");
-                return Err(AppendError::Elsewhere { owner });
-            }
+            state.check_seen(&append)?;
+            let epoch = state.check_claim(&run, own, hold)?;
             let over = append.index_row.status.is_over();
-            state
-                .append(append)
-                .map_err(|last| AppendError::Conflict { last })?;
+            state.append(append);
             match hold {
-                ClaimChange::Take if !over => drop(state.claims.insert(run, own)),
-                ClaimChange::Release if holder == Some(own) => drop(state.claims.remove(&run)),
-                ClaimChange::Keep | ClaimChange::Take | ClaimChange::Release => {}
+                ClaimChange::Take if !over => {
+                    state
+                        .claims
+                        .insert(run.clone(), HeldClaim { by: own, epoch });
+                    state.epochs.insert(run, epoch.0);
+                }
+                ClaimChange::Release(_)
+                    if state.claims.get(&run).is_some_and(|held| held.by == own) =>
+                {
+                    state.claims.remove(&run);
+                }
+                ClaimChange::Keep
+                | ClaimChange::Hold(_)
+                | ClaimChange::Take
+                | ClaimChange::Release(_) => {}
             }
-            self.count(&mut state)
+            self.count(&mut state).map(|()| epoch)
         };
         self.changed();
         Ok(answered?)
@@ -239,6 +303,9 @@ impl MemoryStore {
     fn count(&self, state: &mut State) -> Result<(), StoreFault> {
         let mut life = lock(&self.process.life);
         life.appends += 1;
+        if self.process.stops_after.load(Ordering::Relaxed) == life.appends {
+            self.process.stopped.send_replace(true);
+        }
         let Some(death) = life.death.filter(|death| death.after == life.appends) else {
             return Ok(());
         };
@@ -259,11 +326,14 @@ impl Drop for SimulatedProcess {
 }
 
 #[async_trait]
-impl Store for MemoryStore {
-    async fn append(&self, append: Append) -> Result<(), AppendError> {
+impl JournalStore for MemoryStore {
+    async fn append(&self, append: Append) -> Result<Epoch, AppendError> {
+        self.awake().await;
         self.yield_randomly().await;
         let added = self.add(append);
         self.yield_randomly().await;
+        // A process may be stopped after its append and before it hears of it.
+        self.awake().await;
         added
     }
 
@@ -320,25 +390,43 @@ impl Store for MemoryStore {
     }
 
     async fn claim(&self, run: &RunId) -> Result<Claim, StoreFault> {
+        self.awake().await;
         self.yield_randomly().await;
         let own = self.process.number;
         let mut state = self.lock_alive()?;
-        let holder = *state.claims.entry(run.clone()).or_insert(own);
-        if holder == own {
-            return Ok(Claim::Held);
-        }
-        Ok(Claim::Elsewhere {
-            owner: format!("process {holder}"),
+        Ok(match state.take_claim(run, own) {
+            Ok(epoch) => Claim::Held(epoch),
+            Err(owner) => Claim::Elsewhere { owner },
         })
     }
 
     async fn release(&self, run: &RunId) -> Result<(), StoreFault> {
+        self.awake().await;
         let own = self.process.number;
         let mut state = self.lock_alive()?;
-        if state.claims.get(run) == Some(&own) {
+        if state.claims.get(run).is_some_and(|held| held.by == own) {
             state.claims.remove(run);
         }
         Ok(())
+    }
+
+    fn good_until(&self) -> Option<Instant> {
+        let state = self.state();
+        let now = Instant::now();
+        match state.leases {
+            false => None,
+            // The lease of a test is good until the test lets it run out.
+            true if state.lapsed.contains(&self.process.number) => Some(now),
+            true => Some(now + GOOD_LEASE),
+        }
+    }
+
+    async fn confirm_claim(&self, run: &RunId, epoch: Epoch) -> Result<bool, StoreFault> {
+        self.awake().await;
+        let own = self.process.number;
+        let mut state = self.lock_alive()?;
+        state.lapsed.remove(&own);
+        Ok(state.claims.get(run) == Some(&HeldClaim { by: own, epoch }))
     }
 
     async fn remove(&self, runs: &[RunId]) -> Result<usize, StoreFault> {
@@ -358,7 +446,10 @@ impl Store for MemoryStore {
     fn changes(&self) -> watch::Receiver<u64> {
         self.process.disk.changes.subscribe()
     }
+}
 
+#[async_trait]
+impl DocumentStore for MemoryStore {
     async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault> {
         let mut state = self.lock_alive()?;
         let place = (kind.to_owned(), key.to_owned());

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tramline_engine::ports::{
-    Append, AppendError, Claim, JournalChunk, RunFilter, RunPage, RunRow, RunStatus, Store,
-    StoreFault, ToolHints, Tools,
+    Append, AppendError, Claim, DocumentStore, Epoch, JournalChunk, JournalStore, RunFilter,
+    RunPage, RunRow, RunStatus, Store, StoreFault, ToolHints, Tools,
 };
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, Fault, RunStart};
@@ -301,8 +301,8 @@ fn holds(append: &Append, is: impl Fn(&Event) -> bool) -> bool {
 }
 
 #[async_trait]
-impl Store for InterruptedStore {
-    async fn append(&self, append: Append) -> Result<(), AppendError> {
+impl JournalStore for InterruptedStore {
+    async fn append(&self, append: Append) -> Result<Epoch, AppendError> {
         if holds(&append, |it| {
             matches!(it, Event::Run(RunEvent::StepStarted { attempt: 2, .. }))
         }) {
@@ -315,11 +315,11 @@ impl Store for InterruptedStore {
             self.interrupt(&append.run, InterruptAt::TakenUp).await;
         }
         let (run, status) = (append.run.clone(), append.index_row.status);
-        self.store.append(append).await?;
+        let epoch = self.store.append(append).await?;
         if status == RunStatus::Paused {
             self.interrupt(&run, InterruptAt::Paused).await;
         }
-        Ok(())
+        Ok(epoch)
     }
 
     async fn read(&self, run: &RunId, after: Seq) -> Result<Vec<JournalChunk>, StoreFault> {
@@ -359,7 +359,10 @@ impl Store for InterruptedStore {
     fn changes(&self) -> watch::Receiver<u64> {
         self.store.changes()
     }
+}
 
+#[async_trait]
+impl DocumentStore for InterruptedStore {
     async fn put(&self, kind: &str, key: &str, body: Vec<u8>) -> Result<(), StoreFault> {
         self.store.put(kind, key, body).await
     }

@@ -3,7 +3,7 @@
 
 use crate::support::{engine, tools};
 use std::sync::Arc;
-use tramline_engine::ports::{Append, ClaimChange, Store};
+use tramline_engine::ports::{Append, ClaimChange, JournalStore};
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{Fault, RunStart};
 use tramline_expr::Value;

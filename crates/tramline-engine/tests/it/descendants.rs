@@ -3,7 +3,7 @@
 use crate::support::{graphs, load, tools};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tramline_engine::ports::{Callable, RunFilter, RunStatus, Store, ToolHints};
+use tramline_engine::ports::{Callable, JournalStore, RunFilter, RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, Fault, Quota, RunStart, WorkflowMap};
 use tramline_expr::Value;

@@ -3,7 +3,7 @@
 
 use crate::support::{dag, engine, tools};
 use std::sync::Arc;
-use tramline_engine::ports::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
+use tramline_engine::ports::{Append, ClaimChange, JournalStore, RunIndexRow, RunStatus};
 use tramline_engine::testing::{CountingStore, FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, ForkRequest, JournalPoint, Retention, RunOwner, RunStart,

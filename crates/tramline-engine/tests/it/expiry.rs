@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::ports::{
-    Append, ClaimChange, RunFilter, RunIndexRow, RunRow, RunStatus, Store,
+    Append, ClaimChange, JournalStore, RunFilter, RunIndexRow, RunRow, RunStatus,
 };
 use tramline_engine::testing::MemoryStore;
 use tramline_engine::{DriveOutcome, Engine, Fault, RunStart, clock};

@@ -4,7 +4,7 @@ use crate::support::graphs;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tramline_engine::ports::{Store, ToolHints};
+use tramline_engine::ports::{JournalStore, Store, ToolHints};
 use tramline_engine::settings::Setter;
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{

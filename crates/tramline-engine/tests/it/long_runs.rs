@@ -3,7 +3,7 @@
 //! Measured by what can be counted on any machine: events, journal bytes and memory per step.
 
 use std::sync::Arc;
-use tramline_engine::ports::Store;
+use tramline_engine::ports::JournalStore;
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, EngineOptions, RunStart};
 use tramline_expr::Value;

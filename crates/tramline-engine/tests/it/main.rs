@@ -24,6 +24,7 @@ mod gate_arguments;
 mod graph_features;
 mod imported_runs;
 mod layers;
+mod leases;
 mod long_runs;
 mod may_have_happened;
 mod policy;

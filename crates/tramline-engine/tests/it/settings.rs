@@ -2,7 +2,7 @@
 
 use crate::support::graphs;
 use std::sync::Arc;
-use tramline_engine::ports::{Callable, Store, ToolHints};
+use tramline_engine::ports::{Callable, DocumentStore, JournalStore, Store, ToolHints};
 use tramline_engine::settings::{NotRedacted, Setter, SettingSource, VALUE_BYTES_MAX};
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore, cipher_contract};
 use tramline_engine::{

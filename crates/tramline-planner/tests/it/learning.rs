@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::sync::Arc;
-use tramline_engine::ports::{Store as _, ToolHints};
+use tramline_engine::ports::{DocumentStore, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore, ScriptedModel};
 use tramline_planner::loop_runner::{LoopRequest, LoopRunner};
 use tramline_planner::{Planner, ServiceOptions, Services};

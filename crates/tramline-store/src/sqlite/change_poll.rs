@@ -115,7 +115,7 @@ fn version(desks: &Connections, conn: &mut Option<Connection>) -> Option<i64> {
 mod tests {
     use crate::Sqlite;
     use std::time::Instant;
-    use tramline_engine::ports::Store;
+    use tramline_engine::ports::JournalStore;
 
     #[test]
     fn nobody_looks_when_nobody_listens() {

@@ -3,7 +3,7 @@
 use super::error::DbError;
 use super::process_lock::{ProcessLocks, display_name};
 use rusqlite::{Connection, OptionalExtension};
-use tramline_engine::ports::Claim;
+use tramline_engine::ports::{Claim, Epoch};
 use tramline_workflow::ids::RunId;
 
 /// Claims a run for `owner`, unless another live owner has it.
@@ -19,7 +19,7 @@ pub(super) fn claim(
         return Ok(Claim::Elsewhere { owner });
     }
     put(conn, run, owner)?;
-    Ok(Claim::Held)
+    Ok(Claim::Held(Epoch::default()))
 }
 
 /// The other live owner of a run, as shown in messages.

@@ -163,6 +163,7 @@ fn read_row(row: &Row<'_>, alive: &mut OwnerLiveness<'_>) -> Result<RunRow, DbEr
             updated_ms: row.get(7)?,
         },
         driven: owner.is_some_and(|owner| alive.is_alive(owner)),
+        pool: None,
     })
 }
 

@@ -4,7 +4,7 @@ use crate::{chunk, run};
 use std::time::{Duration, Instant};
 use tempfile::tempdir;
 use tokio::time::timeout;
-use tramline_engine::ports::Store;
+use tramline_engine::ports::JournalStore;
 use tramline_store::Sqlite;
 
 /// Generous for a busy machine. The best of many waits shows what is promised.

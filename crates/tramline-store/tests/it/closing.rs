@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Duration;
 use tempfile::tempdir;
 use tokio::time::timeout;
-use tramline_engine::ports::Store;
+use tramline_engine::ports::JournalStore;
 use tramline_store::Sqlite;
 
 #[tokio::test]

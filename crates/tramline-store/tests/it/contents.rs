@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::tempdir;
-use tramline_engine::ports::{Append, RunStatus, Store};
+use tramline_engine::ports::{Append, JournalStore, RunStatus};
 use tramline_engine::testing::FakeTools;
 use tramline_engine::{Engine, EngineOptions, RunStart};
 use tramline_expr::Value;

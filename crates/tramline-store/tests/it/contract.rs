@@ -3,7 +3,7 @@
 use crate::{chunk, run};
 use std::sync::Arc;
 use tempfile::tempdir;
-use tramline_engine::ports::Store;
+use tramline_engine::ports::JournalStore;
 use tramline_engine::testing::{StoreRig, store_contract};
 use tramline_store::Sqlite;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
-use tramline_engine::ports::Store;
+use tramline_engine::ports::JournalStore;
 use tramline_store::Sqlite;
 
 async fn filled() -> TempDir {

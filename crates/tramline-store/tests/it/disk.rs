@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
-use tramline_engine::ports::{AppendError, Store};
+use tramline_engine::ports::{AppendError, DocumentStore, JournalStore};
 use tramline_store::Sqlite;
 use tramline_workflow::ids::Seq;
 
@@ -54,7 +54,7 @@ async fn a_full_disk_loses_nothing_and_recovers() {
     let mut last: Seq = 0;
     let fault = loop {
         match store.append(chunk(&run(0), last, vec![7; 30_000])).await {
-            Ok(()) => last += 1,
+            Ok(_) => last += 1,
             Err(AppendError::Store(fault)) => break fault,
             Err(other) => panic!("{other}"),
         }

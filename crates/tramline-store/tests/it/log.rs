@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
-use tramline_engine::ports::{RunFilter, Store};
+use tramline_engine::ports::{JournalStore, RunFilter};
 use tramline_store::Sqlite;
 
 const FRAME_BYTES: usize = 24 + 8_192;

@@ -22,7 +22,7 @@ mod removal;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use tramline_engine::ports::{Append, ClaimChange, RunIndexRow, RunStatus, Store};
+use tramline_engine::ports::{Append, ClaimChange, JournalStore, RunIndexRow, RunStatus};
 use tramline_store::Sqlite;
 use tramline_workflow::ids::{RunId, Seq};
 

@@ -3,7 +3,7 @@
 use crate::{chunk, database, run};
 use std::fs;
 use tempfile::tempdir;
-use tramline_engine::ports::Store;
+use tramline_engine::ports::JournalStore;
 use tramline_store::Sqlite;
 
 #[cfg(unix)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use tempfile::tempdir;
-use tramline_engine::ports::{AppendError, Claim, RunFilter, Store};
+use tramline_engine::ports::{AppendError, Claim, Epoch, JournalStore, RunFilter};
 use tramline_store::Sqlite;
 use tramline_workflow::ids::Seq;
 
@@ -73,7 +73,10 @@ async fn write_for_ever(store: Arc<Sqlite>) {
         .map(|n| {
             let store = Arc::clone(&store);
             tokio::spawn(async move {
-                assert_eq!(store.claim(&run(n)).await.unwrap(), Claim::Held);
+                assert_eq!(
+                    store.claim(&run(n)).await.unwrap(),
+                    Claim::Held(Epoch::default())
+                );
                 for seen in 0.. {
                     let body = format!("{n} {}", seen + 1).into_bytes();
                     store.append(chunk(&run(n), seen, body)).await.unwrap();
@@ -92,7 +95,7 @@ async fn share(store: &Sqlite) {
     while seen < SHARED_EVENTS {
         let body = std::process::id().to_string().into_bytes();
         match store.append(chunk(&run(0), seen, body)).await {
-            Ok(()) => {
+            Ok(_) => {
                 seen += 1;
                 eprintln!("ack 0 {seen}");
             }
@@ -109,7 +112,10 @@ async fn come_and_go(store: Arc<Sqlite>) {
     for seen in 0..VISITS {
         let dir = std::env::var_os(DIR).unwrap();
         let store = Sqlite::open(Path::new(&dir)).unwrap();
-        assert_eq!(store.claim(&own).await.unwrap(), Claim::Held);
+        assert_eq!(
+            store.claim(&own).await.unwrap(),
+            Claim::Held(Epoch::default())
+        );
         store.append(chunk(&own, seen, vec![0; 100])).await.unwrap();
         assert_eq!(store.read(&own, 0).await.unwrap().len() as Seq, seen + 1);
         eprintln!("ack 0 {}", seen + 1);
@@ -119,7 +125,7 @@ async fn come_and_go(store: Arc<Sqlite>) {
 async fn write_until_fault(store: &Sqlite) {
     for seen in 0.. {
         match store.append(chunk(&run(0), seen, vec![7; 50_000])).await {
-            Ok(()) => eprintln!("ack 0 {}", seen + 1),
+            Ok(_) => eprintln!("ack 0 {}", seen + 1),
             Err(fault) => {
                 eprintln!("fault {fault}");
                 // The store still reads what it acknowledged.
@@ -159,7 +165,7 @@ async fn what_was_acknowledged_outlives_a_kill() {
         assert!(!row.driven);
         assert_eq!(
             store.claim(&row.run).await.unwrap(),
-            Claim::Held,
+            Claim::Held(Epoch::default()),
             "free at once"
         );
         // One more than was reported may exist: killed between the disk and the report.

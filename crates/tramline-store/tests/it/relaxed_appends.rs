@@ -3,7 +3,7 @@
 use crate::{chunk, run};
 use std::time::Duration;
 use tempfile::tempdir;
-use tramline_engine::ports::{AppendError, Store};
+use tramline_engine::ports::{AppendError, DocumentStore, JournalStore};
 use tramline_store::Sqlite;
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::{database, fill, run};
 use std::fs;
 use std::sync::Arc;
 use tempfile::tempdir;
-use tramline_engine::ports::Store;
+use tramline_engine::ports::JournalStore;
 use tramline_store::Sqlite;
 
 #[tokio::test]

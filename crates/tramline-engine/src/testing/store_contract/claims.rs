@@ -14,10 +14,9 @@ pub(super) async fn belong_to_one_process(rig: StoreRig) {
     store.append(chunk(&one, 0, 1)).await.unwrap();
     store.release(&one).await.unwrap();
     assert!(!driven(&store).await);
-    assert_eq!(store.claim(&one).await.unwrap(), Claim::Held);
-    assert_eq!(
-        store.claim(&one).await.unwrap(),
-        Claim::Held,
+    assert!(store.claim(&one).await.unwrap().is_held());
+    assert!(
+        store.claim(&one).await.unwrap().is_held(),
         "a claim stays with its holder"
     );
     assert!(driven(&store).await);
@@ -28,22 +27,20 @@ pub(super) async fn belong_to_one_process(rig: StoreRig) {
         assert!(!owner.is_empty());
         other.release(&one).await.unwrap();
         assert!(driven(other).await, "only its holder can release a claim");
-        assert_eq!(
-            other.claim(&run(2)).await.unwrap(),
-            Claim::Held,
+        assert!(
+            other.claim(&run(2)).await.unwrap().is_held(),
             "a claim also works before the first event"
         );
     }
     store.release(&one).await.unwrap();
     assert!(!driven(&store).await);
     if let Some(other) = &rig.other {
-        assert_eq!(other.claim(&one).await.unwrap(), Claim::Held);
+        assert!(other.claim(&one).await.unwrap().is_held());
         assert!(driven(&store).await);
     }
     store.remove(std::slice::from_ref(&one)).await.unwrap();
-    assert_eq!(
-        store.claim(&one).await.unwrap(),
-        Claim::Held,
+    assert!(
+        store.claim(&one).await.unwrap().is_held(),
         "removing a run releases its claim"
     );
 }
@@ -54,9 +51,12 @@ pub(super) async fn come_and_go_with_appends(rig: StoreRig) {
         claim: hold,
         ..chunk(&one, seen, seen + 1)
     };
-    store.append(with(0, ClaimChange::Take)).await.unwrap();
+    let epoch = store.append(with(0, ClaimChange::Take)).await.unwrap();
     assert!(driven(&store).await);
-    store.append(with(1, ClaimChange::Keep)).await.unwrap();
+    store
+        .append(with(1, ClaimChange::Hold(epoch)))
+        .await
+        .unwrap();
     assert!(driven(&store).await);
     if let Some(other) = &rig.other {
         let taken = other.append(with(2, ClaimChange::Take)).await;
@@ -67,18 +67,23 @@ pub(super) async fn come_and_go_with_appends(rig: StoreRig) {
             store.read(&one, 2).await.unwrap().is_empty(),
             "nothing was appended"
         );
-        other.append(with(2, ClaimChange::Release)).await.unwrap();
+        other.append(with(2, ClaimChange::Keep)).await.unwrap();
+        other.release(&one).await.unwrap();
         assert!(driven(other).await, "only its holder can release a claim");
     } else {
-        store.append(with(2, ClaimChange::Take)).await.unwrap();
+        let again = store.append(with(2, ClaimChange::Take)).await.unwrap();
+        assert_eq!(again, epoch, "a claim that we hold does not change hands");
     }
-    let moved = store.append(with(1, ClaimChange::Release)).await;
+    let moved = store.append(with(1, ClaimChange::Release(epoch))).await;
     assert!(
         matches!(moved, Err(AppendError::Conflict { last: 3 })),
         "{moved:?}"
     );
     assert!(driven(&store).await, "a rejected append releases nothing");
-    store.append(with(3, ClaimChange::Release)).await.unwrap();
+    store
+        .append(with(3, ClaimChange::Release(epoch)))
+        .await
+        .unwrap();
     assert!(!driven(&store).await);
     let other = rig.other.as_ref().unwrap_or(&store);
     let moved = other.append(with(1, ClaimChange::Take)).await;
@@ -101,11 +106,16 @@ pub(super) async fn die_with_their_process(rig: StoreRig) {
     };
     let (store, one) = (rig.store, run(1));
     other.append(chunk(&one, 0, 1)).await.unwrap();
-    assert_eq!(other.claim(&one).await.unwrap(), Claim::Held);
+    assert!(other.claim(&one).await.unwrap().is_held());
     assert!(driven(&store).await);
     drop(other);
-    assert!(!driven(&store).await);
-    assert_eq!(store.claim(&one).await.unwrap(), Claim::Held);
+    let released = async {
+        while driven(&store).await {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(NOTIFIED_WITHIN, released).await.unwrap();
+    assert!(store.claim(&one).await.unwrap().is_held());
 }
 
 pub(super) async fn go_to_one_of_many_askers(rig: StoreRig) {
@@ -119,7 +129,7 @@ pub(super) async fn go_to_one_of_many_askers(rig: StoreRig) {
         };
         let (a, b) = (ask(&rig.store), ask(&other));
         let held = [a.await.unwrap(), b.await.unwrap()];
-        let holders = held.iter().filter(|claim| **claim == Claim::Held);
+        let holders = held.iter().filter(|claim| claim.is_held());
         assert_eq!(holders.count(), 1, "{held:?}");
     }
 }

@@ -85,7 +85,7 @@ pub(super) async fn lets_one_of_many_racers_win(rig: StoreRig) {
         let mut winners = Vec::new();
         for racer in racers {
             match racer.await.unwrap() {
-                (racer, Ok(())) => winners.push(racer),
+                (racer, Ok(_)) => winners.push(racer),
                 (_, Err(AppendError::Conflict { last })) => assert_eq!(last, seen + 1),
                 (_, Err(other)) => panic!("{other}"),
             }
@@ -108,7 +108,7 @@ pub(super) async fn lets_one_of_two_processes_win(rig: StoreRig) {
             let mut seen = 0;
             while seen < 50 {
                 match store.append(chunk(&run(1), seen, seen + 1)).await {
-                    Ok(()) => {
+                    Ok(_) => {
                         seen += 1;
                         won.push(seen);
                     }

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tramline_catalog::search::Embedder;
-use tramline_engine::ports::Store;
+use tramline_engine::ports::DocumentStore;
 use tramline_engine::testing::MemoryStore;
 use tramline_expr::Value;
 use tramline_planner::loop_runner::{

@@ -76,7 +76,7 @@ fn five_thousand_tools_are_listed_cold_within_bounds() {
 
 /// Caches the tools as a process does that has connected every server.
 fn keep(tramline: &Tramline, servers: &serde_json::Map<String, serde_json::Value>) {
-    use tramline::engine::ports::Store as _;
+    use tramline::engine::ports::DocumentStore as _;
     let store = tramline::store::Sqlite::open(&tramline.data_dir()).unwrap();
     let config = json!({"mcpServers": servers});
     let read = tramline::mcp_client::config::read(&config.into()).unwrap();
