@@ -106,6 +106,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     ensure_program("promtool", &["prometheus"])?;
     // An editor that the language server is tried with.
     ensure_program("nvim", &["neovim"])?;
+    // The database of the shared store; its programs are not on the path.
+    if !tramline_test_server::postgres_server::is_installed() {
+        ensure_program("initdb", &["postgresql"])?;
+    }
     for part in installations() {
         ensure_installed(&part, &tools).with_context(|| format!("setting up {}", part.name))?;
     }

@@ -6,6 +6,17 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use toml::{Table, Value};
 
+/// The crates that a store may depend on.
+const STORE_CRATES: &[&str] = &[
+    "tramline-engine",
+    "tramline-views",
+    "tramline-formats",
+    "tramline-syntax",
+    "tramline-sop",
+    "tramline-workflow",
+    "tramline-expr",
+];
+
 /// What a crate may depend on and contain.
 struct CrateRule {
     name: &'static str,
@@ -224,16 +235,18 @@ const RULES: &[CrateRule] = &[
     },
     CrateRule {
         name: "tramline-store",
-        allowed_crates: &[
-            "tramline-engine",
-            "tramline-views",
-            "tramline-formats",
-            "tramline-syntax",
-            "tramline-sop",
-            "tramline-workflow",
-            "tramline-expr",
-        ],
+        allowed_crates: STORE_CRATES,
         forbidden_crates: &[MCP, "reqwest", "hyper", "axum", "clap"],
+        forbidden_text: &[
+            "tramline_workflow::graph",
+            "tramline_workflow::run",
+            "tramline_workflow::next",
+        ],
+    },
+    CrateRule {
+        name: "tramline-postgres",
+        allowed_crates: STORE_CRATES,
+        forbidden_crates: &[MCP, SQLITE, "reqwest", "hyper", "axum", "clap"],
         forbidden_text: &[
             "tramline_workflow::graph",
             "tramline_workflow::run",
@@ -285,6 +298,7 @@ const RULES: &[CrateRule] = &[
             "tramline-mcp-client",
             "tramline-mcp-server",
             "tramline-store",
+            "tramline-postgres",
             "tramline-vault",
             "tramline-builtin",
             "tramline-model",
