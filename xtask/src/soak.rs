@@ -6,8 +6,9 @@
 use crate::shell;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tramline_test_server::soak::{self, SoakSettings};
+use tramline_test_server::soak::{self, SERVERS, SharedStore, SoakSettings};
 
 mod expr;
 mod hostile;
@@ -27,6 +28,10 @@ struct SoakOptions {
     storm: u64,
     seed: Option<u64>,
     debug: bool,
+    /// The number of servers in the storm.
+    replicas: Option<u64>,
+    /// Whether the storm is on PostgreSQL.
+    postgres: bool,
     /// The program under test, if it exists already: a release that was built elsewhere.
     program: Option<PathBuf>,
 }
@@ -51,6 +56,8 @@ fn parse_options(arguments: &[String]) -> Result<SoakOptions> {
         storm: STORM_KILLS,
         seed: None,
         debug: false,
+        replicas: None,
+        postgres: false,
         program: None,
     };
     let mut arguments = arguments.iter();
@@ -69,9 +76,16 @@ fn parse_options(arguments: &[String]) -> Result<SoakOptions> {
             "--storm" => wish.storm = number()?,
             "--seed" => wish.seed = Some(number()?),
             "--debug" => wish.debug = true,
+            "--replicas" => wish.replicas = Some(number()?),
+            "--store" => match value("name")?.as_str() {
+                "postgres" => wish.postgres = true,
+                "sqlite" => wish.postgres = false,
+                other => bail!("unknown store `{other}`; the stores are `sqlite` and `postgres`"),
+            },
             "--program" => wish.program = Some(value("path")?.into()),
             _ => bail!(
-                "unknown argument `{argument}`; use --kills, --storm, --seed, --debug or --program"
+                "unknown argument `{argument}`; use --kills, --storm, --seed, --debug, --store, \
+                 --replicas or --program"
             ),
         }
     }
@@ -96,6 +110,8 @@ fn prepare(wish: &SoakOptions) -> Result<SoakSettings> {
         kills: wish.kills,
         seed,
         workers: WORKERS,
+        servers: wish.replicas.unwrap_or(SERVERS),
+        store: None,
         on_progress: |line| println!("{line}"),
     })
 }
@@ -119,6 +135,9 @@ fn power(wish: &SoakOptions) -> Result<()> {
 
 fn crash(wish: &SoakOptions) -> Result<()> {
     let settings = prepare(wish)?;
+    if wish.postgres {
+        return replicas(wish, &settings);
+    }
     let seed = settings.seed;
     let begun = Instant::now();
     let alone = soak::run(&settings)?;
@@ -139,6 +158,27 @@ fn crash(wish: &SoakOptions) -> Result<()> {
     }
     bail!(
         "{violations} violations; their data is in {}; `--seed {seed}` generates the same graphs",
+        settings.dir.display()
+    )
+}
+
+/// Kills, stops and wakes replicas that share a PostgreSQL server, and restarts and crashes the server.
+fn replicas(wish: &SoakOptions, settings: &SoakSettings) -> Result<()> {
+    let begun = Instant::now();
+    let store = SharedStore::start(&settings.tramline, &settings.dir)?;
+    let storm = soak::storm(&SoakSettings {
+        kills: wish.storm,
+        store: Some(Arc::new(store)),
+        ..settings.clone()
+    })?;
+    println!("{storm}\n{:>6} seconds", begun.elapsed().as_secs());
+    if storm.violations.is_empty() {
+        let _ = std::fs::remove_dir_all(&settings.dir);
+        return Ok(());
+    }
+    bail!(
+        "{} violations; their data is in {}",
+        storm.violations.len(),
         settings.dir.display()
     )
 }
@@ -168,13 +208,17 @@ mod tests {
     #[test]
     fn options_are_parsed() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let given =
-            parse_options(&words("--kills 5 --storm 6 --seed 7 --debug --program p")).unwrap();
+        let given = parse_options(&words(
+            "--kills 5 --storm 6 --seed 7 --debug --store postgres --replicas 3 --program p",
+        ))
+        .unwrap();
         let wanted = SoakOptions {
             kills: 5,
             storm: 6,
             seed: Some(7),
             debug: true,
+            replicas: Some(3),
+            postgres: true,
             program: Some("p".into()),
         };
         assert_eq!(given, wanted);

@@ -231,6 +231,7 @@ impl Link {
 /// How long failed statements are tried again.
 pub(crate) struct RetryDelays {
     began: Instant,
+    most: Duration,
     delay: Duration,
 }
 
@@ -238,7 +239,16 @@ impl RetryDelays {
     pub(crate) fn new() -> Self {
         Self {
             began: Instant::now(),
+            most: OUTAGE_MAX,
             delay: RETRY_DELAY_MIN,
+        }
+    }
+
+    /// Tries again for this long only.
+    pub(crate) fn within(most: Duration) -> Self {
+        Self {
+            most,
+            ..Self::new()
         }
     }
 
@@ -247,7 +257,7 @@ impl RetryDelays {
         match error {
             StatementError::Refused(_) => return Err(error),
             StatementError::Again | StatementError::Lost(_)
-                if self.began.elapsed() >= OUTAGE_MAX =>
+                if self.began.elapsed() >= self.most =>
             {
                 return Err(error);
             }

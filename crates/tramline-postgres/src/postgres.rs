@@ -1,7 +1,7 @@
 //! The store: what each method of the ports does in the database.
 
 use crate::change_hub::ChangeHub;
-use crate::connection::{Connector, Link};
+use crate::connection::{Connector, Link, RetryDelays};
 use crate::group_writer::GroupWriter;
 use crate::lease::{self, Lease};
 use crate::migrations::{self, DOCUMENT_LOCK};
@@ -22,6 +22,8 @@ use tramline_workflow::journal::ContentDigest;
 
 /// How long a lease lasts, unless the operator says otherwise: the time that a crash delays its runs.
 const LEASE: Duration = Duration::from_secs(10);
+/// How long a server that is just starting is waited for; then its address is probably wrong.
+const OPEN_MAX: Duration = Duration::from_secs(10);
 /// The shortest lease: with a shorter one, a busy machine would lose its runs.
 const LEASE_MIN: Duration = Duration::from_secs(1);
 /// The longest lease.
@@ -109,12 +111,14 @@ impl Postgres {
         let first = Arc::clone(&connector);
         let opened = thread.run(async move {
             let reader = Link::new(&first);
-            // A wrong address is reported at once, and not after a minute of attempts.
-            if let Err(error) = reader.once("SELECT 1", &[]).await {
-                let StoreFault { message } = error.into();
-                return Err(StoreFault {
-                    message: format!("cannot open {}: {message}", first.url),
-                });
+            let mut delays = RetryDelays::within(OPEN_MAX);
+            while let Err(error) = reader.once("SELECT 1", &[]).await {
+                if let Err(error) = delays.wait(error).await {
+                    let StoreFault { message } = error.into();
+                    return Err(StoreFault {
+                        message: format!("cannot open {}: {message}", first.url),
+                    });
+                }
             }
             let warnings = migrations::migrate(&reader).await?;
             Ok((reader, warnings))

@@ -6,7 +6,7 @@ use round::{Round, SoakPrograms};
 use seeded_rng::SeededRng;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 mod check;
@@ -16,11 +16,13 @@ mod power;
 mod random_graph;
 mod round;
 mod seeded_rng;
+mod shared_store;
 mod storm;
 mod tally;
 
 pub use power::{PowerTally, power};
-pub use storm::storm;
+pub use shared_store::SharedStore;
+pub use storm::{SERVERS, storm};
 pub use tally::SoakTally;
 
 /// The longest that a soak may take.
@@ -44,6 +46,10 @@ pub struct SoakSettings {
     pub seed: u64,
     /// Number of concurrent rounds.
     pub workers: u64,
+    /// Number of servers in a storm.
+    pub servers: u64,
+    /// The database that the processes of a storm share, instead of a data directory.
+    pub store: Option<Arc<SharedStore>>,
     /// Receives progress messages.
     pub on_progress: fn(&str),
 }

@@ -133,7 +133,7 @@ impl KeyFile {
         ))
     }
 
-    fn display(&self) -> std::path::Display<'_> {
+    pub(crate) fn display(&self) -> std::path::Display<'_> {
         self.0.display()
     }
 }

@@ -26,6 +26,18 @@ impl Vault {
         Self(KeySource::File(KeyFile(file.into())))
     }
 
+    /// Writes a new key to a file that does not exist.
+    pub fn create(file: impl Into<PathBuf>) -> Result<(), CipherFault> {
+        let file = KeyFile(file.into());
+        if file.read()?.is_some() {
+            return Err(fault(format!(
+                "{} exists already; a key is never replaced",
+                file.display()
+            )));
+        }
+        file.make(&random_bytes()?).map(drop)
+    }
+
     /// A vault whose key is lost with the process.
     pub fn in_memory() -> Result<Self, CipherFault> {
         Ok(Self(KeySource::Process(random_bytes()?)))

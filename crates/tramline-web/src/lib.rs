@@ -18,6 +18,7 @@ mod eval;
 mod events;
 mod export;
 mod extract;
+mod health;
 mod history;
 mod metrics;
 mod owner_cache;
@@ -43,6 +44,7 @@ use tramline_expr::{Str, Value};
 pub use access::{FurtherAddress, PrintAddress, StudioAccess};
 pub use audit::audited_command;
 pub use documents::DocumentFiles;
+pub use health::health;
 pub use metrics::{MetricsRenderer, metrics};
 pub use tramline_engine::{Admission, RunOwner};
 

@@ -4,6 +4,7 @@ use crate::api::AppTools;
 use crate::config::{self, Config};
 use crate::protected_paths::{self, ProtectedList};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tramline_builtin::{Builtin, BuiltinAccess, ProtectedPath, SERVER};
 use tramline_catalog::Catalog;
@@ -28,6 +29,7 @@ use tramline_workflow::text::RedactText;
 mod credentials;
 mod disk_quota;
 mod run_origin;
+mod shared_store;
 mod store_opening;
 mod telemetry;
 
@@ -227,6 +229,9 @@ pub fn register_setting_users(
 }
 
 fn store(config: &Config) -> Result<Arc<dyn Store>, AppError> {
+    if let Some(shared) = &config.store {
+        return shared_store::open(shared, config);
+    }
     Ok(match &config.data_dir {
         Some(dir) => Arc::new(with_warnings(Sqlite::open(dir)?, config)),
         None => Arc::new(Sqlite::in_memory()?),
@@ -245,7 +250,11 @@ fn with_warnings(store: Sqlite, config: &Config) -> Sqlite {
 
 /// Reads the whole data directory and verifies its checksums; `None` if there is no data directory.
 pub async fn verify(config: &Config) -> Result<Option<Verification>, AppError> {
-    let Some(dir) = config.data_dir.as_deref().filter(|dir| Sqlite::is_at(dir)) else {
+    let own = config
+        .data_dir
+        .as_deref()
+        .filter(|_| config.store.is_none());
+    let Some(dir) = own.filter(|dir| Sqlite::is_at(dir)) else {
         return Ok(None);
     };
     Ok(Some(Sqlite::open(dir)?.verify().await?))
@@ -254,7 +263,10 @@ pub async fn verify(config: &Config) -> Result<Option<Verification>, AppError> {
 /// The settings from the store and the environment.
 fn settings(config: &Config, store: Arc<dyn Store>) -> Result<Settings, AppError> {
     let at = config.key_file.clone();
-    let at = at.or_else(|| Some(config.data_dir.as_ref()?.join(KEY_FILE)));
+    let at = match config.store {
+        Some(_) => Some(shared_store::key_file(config)?),
+        None => at.or_else(|| Some(config.data_dir.as_ref()?.join(KEY_FILE))),
+    };
     let vault = match at {
         Some(file) => Vault::at(file),
         None => Vault::in_memory().map_err(|fault| AppError::Config(fault.to_string()))?,
@@ -262,9 +274,17 @@ fn settings(config: &Config, store: Arc<dyn Store>) -> Result<Settings, AppError
     let text = |text: std::ffi::OsString| text.into_string().ok();
     let variables = std::env::vars_os();
     let variables = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+    if config.store.is_some() {
+        shared_store::check_key(&store, &vault)?;
+    }
     let key = vault.hex();
     let wrong = |fault: &dyn std::fmt::Display| AppError::Config(fault.to_string());
     let settings = Settings::new(store, Arc::new(vault), variables).map_err(|it| wrong(&it))?;
+    if let Some(password) = config.store.as_ref().and_then(|store| store.url.password()) {
+        settings
+            .redact_also("store.password", &password)
+            .map_err(|it| wrong(&it))?;
+    }
     if let Some(key) = key {
         settings
             .redact_also(KEY_FILE, &key)
@@ -276,7 +296,7 @@ fn settings(config: &Config, store: Arc<dyn Store>) -> Result<Settings, AppError
 /// The settings for read-only commands: creates no store.
 pub fn settings_read_only(config: &Config) -> Result<Settings, AppError> {
     let there = config.data_dir.as_deref().is_some_and(Sqlite::is_at);
-    let store = match there {
+    let store = match there || config.store.is_some() {
         true => store(config)?,
         false => Arc::new(Sqlite::in_memory()?),
     };
@@ -341,7 +361,9 @@ fn tool_sources_with_telemetry<'d>(
 /// Who may answer, and how the command line refers to this data directory.
 fn approvals(config: &Config) -> Approvals {
     let elsewhere = config.data_dir.as_ref();
-    let elsewhere = elsewhere.filter(|dir| **dir != config::default_data_dir());
+    let is_elsewhere =
+        |dir: &&PathBuf| config.store.is_none() && **dir != config::default_data_dir();
+    let elsewhere = elsewhere.filter(is_elsewhere);
     let command_options = match elsewhere {
         None => String::new(),
         Some(dir) => {
@@ -436,10 +458,13 @@ pub fn open_with_store<'d>(
 /// The names of the saved workflows; empty if the data directory cannot be read.
 pub async fn saved_names(config: &Config) -> Vec<Str> {
     let existing = config.data_dir.as_deref().filter(|dir| dir.is_dir());
-    let Some(store) = existing.and_then(|dir| Sqlite::open(dir).ok()) else {
+    if existing.is_none() && config.store.is_none() {
+        return Vec::new();
+    }
+    let Ok(store) = store(config) else {
         return Vec::new();
     };
-    let library = Library::new(Arc::new(store), Arc::new(WorkflowMap::default()));
+    let library = Library::new(store, Arc::new(WorkflowMap::default()));
     let all = library.list(None).await.unwrap_or_default();
     all.iter().map(|saved| saved.name.clone()).collect()
 }

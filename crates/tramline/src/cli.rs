@@ -1,6 +1,6 @@
 //! The command line: one file per verb, the same exit codes everywhere.
 
-use crate::config::{Config, ConfigFile, default_data_dir};
+use crate::config::{Config, ConfigFile, SharedStoreParts, default_data_dir};
 use clap::{Args, Parser, Subcommand};
 use shutdown::ShutdownMode;
 use std::path::PathBuf;
@@ -37,6 +37,7 @@ mod progress;
 mod prompt;
 mod registry;
 mod replay;
+mod replicas;
 mod run;
 mod run_environment;
 mod run_state;
@@ -74,6 +75,46 @@ struct CommonArgs {
     /// The file with the key that encrypts settings [default: settings.key in the data directory]
     #[arg(long, global = true, env = "TRAMLINE_KEY_FILE", value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Keep runs in a PostgreSQL database that several replicas share, instead of the data directory:
+    /// postgres://user@host/database
+    #[arg(
+        long,
+        global = true,
+        env = "TRAMLINE_STORE",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
+    store: Option<String>,
+    /// The name of this replica [default: the host's name]
+    #[arg(
+        long,
+        global = true,
+        env = "TRAMLINE_REPLICA",
+        value_name = "NAME",
+        hide_short_help = true
+    )]
+    replica: Option<String>,
+    /// How long a replica that does not answer keeps its runs [default: 10s]
+    #[arg(
+        long,
+        global = true,
+        env = "TRAMLINE_LEASE",
+        value_name = "TIME",
+        hide_short_help = true,
+        value_parser = crate::config::parse_lease
+    )]
+    lease: Option<std::time::Duration>,
+    /// The pools whose runs this replica drives; runs started here belong to the first [default:
+    /// default]
+    #[arg(
+        long,
+        global = true,
+        env = "TRAMLINE_POOLS",
+        value_name = "NAMES",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pools: Vec<String>,
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
@@ -141,6 +182,8 @@ enum Verb {
     Debug(debugger::DebugArgs),
     /// Replay a run from its journal without calling anything, and compare
     Replay(replay::Replay),
+    /// List the replicas that share the store
+    Replicas(replicas::Replicas),
     /// Check, run and audit procedures
     Sop(sop::SopVerb),
     /// Print the audit log: who did what, why, and with what result
@@ -180,6 +223,7 @@ impl Verb {
             | Self::Registry(_)
             | Self::Learn(_)
             | Self::Replay(_)
+            | Self::Replicas(_)
             | Self::Sop(_)
             | Self::Audit(_)
             | Self::Trace(_)
@@ -284,6 +328,16 @@ impl From<crate::app::AppError> for CliError {
 }
 
 impl CommonArgs {
+    /// The shared store as the flags and variables name it.
+    fn store_parts(&self) -> SharedStoreParts {
+        SharedStoreParts {
+            url: self.store.clone(),
+            replica: self.replica.clone(),
+            lease: self.lease,
+            pools: self.pools.clone(),
+        }
+    }
+
     /// The configuration; the working directory is the default root.
     fn config(&self, reach: &AccessArgs) -> Result<Config, CliError> {
         let mut config = self.config_with_named_roots(reach)?;
@@ -299,6 +353,8 @@ impl CommonArgs {
             None => ConfigFile::default(),
             Some(path) => documents::read_config(path, self.json)?,
         };
+        let store = self.store_parts().or(file.store);
+        let store = store.build().map_err(CliError::bad_input)?;
         // A flag replaces the value in the file instead of adding to it.
         let or = |flags: &[PathBuf], file: Vec<PathBuf>| match flags {
             [] => file,
@@ -310,6 +366,7 @@ impl CommonArgs {
         };
         Ok(Config {
             data_dir: Some(self.data_dir.clone().unwrap_or_else(default_data_dir)),
+            store,
             roots: or(&reach.roots, file.roots),
             documents_dir: Some(PathBuf::from(".")),
             hosts,
@@ -402,6 +459,7 @@ fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {
         Verb::Registry(verb) => on_many_threads(registry::main(common, verb)),
         Verb::Debug(verb) => on_one_thread(debugger::main(common, verb)),
         Verb::Replay(verb) => on_one_thread(replay::main(common, verb)),
+        Verb::Replicas(verb) => on_one_thread(replicas::main(common, verb)),
         Verb::Sop(verb) => on_one_thread(sop::main(common, verb)),
         Verb::Audit(verb) => on_one_thread(audit::main(common, verb)),
         Verb::Trace(verb) => on_one_thread(trace::main(common, verb)),

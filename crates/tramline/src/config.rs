@@ -19,10 +19,12 @@ use tramline_workflow::next::Ceilings;
 
 mod file;
 mod model;
+mod shared_store;
 mod tokens;
 
 pub use file::{ConfigFile, ConfigFileFlaws};
 pub use model::{ModelConfig, SecretTemplate};
+pub use shared_store::{SharedStore, SharedStoreParts, parse_lease};
 pub use tokens::read as read_tokens;
 
 /// The largest configuration file, in bytes. A larger one is the wrong file.
@@ -39,6 +41,8 @@ pub const APP: &str = "app";
 pub struct Config {
     /// Where runs are stored; `None` means in memory only.
     pub data_dir: Option<PathBuf>,
+    /// A database that several processes share; runs are then stored there and not in `data_dir`.
+    pub store: Option<SharedStore>,
     /// The directories in which files may be read and written.
     pub roots: Vec<PathBuf>,
     /// Where documents that agents name by path are read, if there is no root.

@@ -1,12 +1,14 @@
 //! Runs a command of the program under test to completion, or kills it.
 
 use super::random_graph::LOG;
+use super::shared_store::SharedStore;
 use crate::processes::{self, MARK};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,6 +24,7 @@ pub(super) struct CommandEnv {
     pub(super) data: PathBuf,
     pub(super) log: PathBuf,
     pub(super) mark: String,
+    pub(super) store: Option<Arc<SharedStore>>,
 }
 
 /// When to kill.
@@ -142,6 +145,9 @@ impl CommandEnv {
     /// A command on the data directory, not started yet.
     pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.tramline);
+        if let Some(store) = &self.store {
+            command.envs(store.variables());
+        }
         command
             .arg("--data-dir")
             .arg(&self.data)

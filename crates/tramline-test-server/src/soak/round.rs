@@ -55,6 +55,7 @@ impl Round {
         let graph = random_graph::document(&mut chance, &field.unruly);
         std::fs::write(&document, serde_json::to_vec_pretty(&graph)?)?;
         let setting = |name: &str, data: PathBuf| CommandEnv {
+            store: None,
             tramline: field.tramline.clone(),
             data,
             log: dir.join(format!("{name}.log")),

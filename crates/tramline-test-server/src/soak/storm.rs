@@ -7,6 +7,7 @@
 use super::command::CommandEnv;
 use super::random_graph::LOG;
 use super::seeded_rng::SeededRng;
+use super::shared_store::SharedStore;
 use super::tally::SoakTally;
 use super::{SoakSettings, TIME_MAX, VIOLATIONS_MAX};
 use crate::processes::{self, MARK};
@@ -23,8 +24,12 @@ mod known_runs;
 mod server;
 mod verify;
 
-/// Servers that share the data directory.
-const SERVERS: u64 = 4;
+/// Servers that share the data directory, unless the settings say otherwise.
+pub const SERVERS: u64 = 4;
+
+/// The time between two faults of a shared store.
+const FAULT_EVERY: Duration = Duration::from_secs(3);
+
 /// Concurrent command lines.
 const COMMAND_LINES: u64 = 2;
 
@@ -66,6 +71,7 @@ impl StormContext<'_> {
             data: self.settings.dir.join("data"),
             log: self.settings.dir.join("calls.log"),
             mark: format!("{}-{number}", self.mark),
+            store: self.settings.store.clone(),
         }
     }
 
@@ -102,10 +108,14 @@ pub fn storm(settings: &SoakSettings) -> Result<SoakTally> {
     }}});
     std::fs::write(weather.servers_file(), servers.to_string())?;
     std::thread::scope(|scope| {
-        for number in 0..SERVERS + COMMAND_LINES {
+        if let Some(store) = &settings.store {
+            let (weather, chance) = (&weather, SeededRng::new(settings.seed));
+            scope.spawn(move || faults(weather, store, chance));
+        }
+        for number in 0..settings.servers + COMMAND_LINES {
             let (weather, chance) = (&weather, SeededRng::new(settings.seed.wrapping_add(number)));
             scope.spawn(move || {
-                let came = match number < SERVERS {
+                let came = match number < settings.servers {
                     true => server::run_servers(weather, chance),
                     false => command_lines::command(weather, chance),
                 };
@@ -119,6 +129,11 @@ pub fn storm(settings: &SoakSettings) -> Result<SoakTally> {
         processes::wait_until_gone(&format!("{}-{number}", weather.mark), ORPHANS_MAX)?;
     }
     verify::finish_all(&weather)?;
+    if let Some(store) = &settings.store
+        && let Err(error) = store.check_journals()
+    {
+        weather.violated(format!("in the database: {error:#}"));
+    }
     let tally = std::mem::take(&mut weather.board().tally);
     ensure!(
         tally.kills() >= settings.kills || !tally.violations.is_empty(),
@@ -126,4 +141,15 @@ pub fn storm(settings: &SoakSettings) -> Result<SoakTally> {
         tally.kills()
     );
     Ok(tally)
+}
+
+/// Injects faults into the server of a shared store, as long as the storm lasts.
+fn faults(weather: &StormContext<'_>, store: &SharedStore, mut chance: SeededRng) {
+    while !weather.is_over() {
+        std::thread::sleep(FAULT_EVERY);
+        match store.inject(&mut chance) {
+            Ok(fault) => weather.killed(fault, "in the storm"),
+            Err(error) => weather.violated(format!("a fault could not be injected: {error:#}")),
+        }
+    }
 }

@@ -12,7 +12,8 @@ const DISK_FRACTION: u64 = 10;
 /// The configured quota, with the default disk limit if none is configured.
 pub(super) fn quota(config: &Config) -> Quota {
     let mut quota = config.quota;
-    if let (None, Some(dir)) = (quota.disk_bytes_max, &config.data_dir) {
+    let own = config.data_dir.as_ref().filter(|_| config.store.is_none());
+    if let (None, Some(dir)) = (quota.disk_bytes_max, own) {
         quota.disk_bytes_max = Some(default_quota(disk_bytes(dir)));
     }
     quota

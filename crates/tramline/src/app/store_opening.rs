@@ -15,7 +15,8 @@ impl StoreOpening {
     /// Starts opening the store if it exists: a new one is only created once there is something to
     /// serve.
     pub fn start(config: &Config) -> Self {
-        let there = config.data_dir.clone().filter(|dir| Sqlite::is_at(dir));
+        let own = config.data_dir.clone().filter(|_| config.store.is_none());
+        let there = own.filter(|dir| Sqlite::is_at(dir));
         Self(there.and_then(|dir| {
             let thread = thread::Builder::new().name("opening".into());
             thread.spawn(move || Sqlite::open(&dir)).ok()

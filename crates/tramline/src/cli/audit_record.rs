@@ -52,6 +52,7 @@ pub(super) fn audited_command(verb: &Verb) -> Option<AuditedCommand> {
         | Verb::Graph(_)
         | Verb::Convert(_)
         | Verb::Replay(_)
+        | Verb::Replicas(_)
         | Verb::Sop(_)
         | Verb::Audit(_)
         | Verb::Trace(_)

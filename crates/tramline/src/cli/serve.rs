@@ -199,6 +199,13 @@ pub(super) async fn serve_documents(
     hide_tokens(&house.settings, http.as_ref())?;
     warn_of_weak_secrets(&house.settings).await?;
     recover(&house.engine, &origins).await?;
+    let (taking, origins) = (house.engine.clone(), origins.clone());
+    let taking = async move {
+        taking
+            .take_over(|run| origins.iter().any(|mine| mine.covers(run)))
+            .await
+    };
+    tokio::spawn(taking);
     let stop = CancellationToken::new();
     let signal = stop.clone();
     tokio::spawn(async move {
@@ -270,7 +277,7 @@ fn extra_routes(
     }
     ExtraRoutes {
         guarded,
-        open: tramline_web::studio(Arc::clone(access)),
+        open: tramline_web::studio(Arc::clone(access)).merge(tramline_web::health(&house.engine)),
         command: Some(tramline_web::audited_command),
     }
 }

@@ -26,6 +26,8 @@ enum SettingsVerb {
     List,
     /// Delete a setting
     Rm(SettingKey),
+    /// Write a new key file, for a store that several replicas share
+    NewKey(NewKeyArgs),
 }
 
 impl Settings {
@@ -34,7 +36,7 @@ impl Settings {
         match &self.verb {
             SettingsVerb::Set(verb) => AuditedCommand::new("settings set", [&verb.key]),
             SettingsVerb::Rm(verb) => AuditedCommand::new("settings rm", [&verb.key]),
-            SettingsVerb::Get(_) | SettingsVerb::List => None,
+            SettingsVerb::Get(_) | SettingsVerb::List | SettingsVerb::NewKey(_) => None,
         }
     }
 }
@@ -54,12 +56,29 @@ struct SetArgs {
 }
 
 #[derive(clap::Args)]
+struct NewKeyArgs {
+    /// The file; it must not exist
+    #[arg(value_name = "FILE")]
+    file: std::path::PathBuf,
+}
+
+#[derive(clap::Args)]
 struct SettingKey {
     /// The key
     key: String,
 }
 
 pub(super) async fn main(common: CommonArgs, verb: Settings) -> CliResult {
+    // Without opening the store, which would need a key.
+    if let SettingsVerb::NewKey(NewKeyArgs { file }) = &verb.verb {
+        let made = tramline_vault::Vault::create(file);
+        made.map_err(|fault| CliError::bad_input(fault.message))?;
+        output::status_line(&format!(
+            "wrote a new key to {}: copy it to every replica, and back it up",
+            file.display()
+        ));
+        return Ok(Exit::Done);
+    }
     let house = runs::open(&common)?;
     let settings = &house.settings;
     let workflows = house.engine.workflows();
@@ -90,6 +109,7 @@ pub(super) async fn main(common: CommonArgs, verb: Settings) -> CliResult {
                 all.iter().for_each(|shown| show(shown, false));
             }
         }
+        SettingsVerb::NewKey(_) => {}
         SettingsVerb::Rm(SettingKey { key }) => {
             if !settings.unset(&key).await? {
                 return Err(CliError::bad_input(format!("`{key}` is not set here")));

@@ -1,7 +1,10 @@
 //! The configuration file: settings an operator writes once instead of as flags. Each flaw has its
 //! place.
 
-use super::{ApprovalConfig, ControlConfig, ModelConfig, RunLimits, SopConfig, read_bounded};
+use super::{
+    ApprovalConfig, ControlConfig, ModelConfig, RunLimits, SharedStoreParts, SopConfig,
+    read_bounded,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tramline_builtin::HostPattern;
@@ -15,6 +18,7 @@ use tramline_workflow::text::{display_name, nearest, parse_duration_ms};
 
 mod limits;
 mod model;
+mod store;
 
 /// The largest configuration file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -23,7 +27,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DAY_MS: u64 = 86_400_000;
 
 /// The fields of the file.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "policy",
     "approvals",
     "budget",
@@ -40,6 +44,7 @@ const FIELDS: [&str; 16] = [
     "model",
     "embedder",
     "learn",
+    "store",
 ];
 
 /// The contents of a configuration file. Missing fields have their defaults.
@@ -77,6 +82,8 @@ pub struct ConfigFile {
     pub embedder: Option<PathBuf>,
     /// Turns off learning from successful plans and using what was learned.
     pub learn_off: bool,
+    /// A database that several processes share.
+    pub store: SharedStoreParts,
 }
 
 /// An invalid file, with its text.
@@ -145,6 +152,7 @@ impl ConfigFile {
             }
         }
         file.model = reader.model(root, directory);
+        file.store = reader.store(root);
         let mut flaws = reader.flaws;
         flaws.sort_by_key(|flaw| (flaw.span.line, flaw.span.column));
         let fatal = |flaw: &Flaw| flaw.code.severity() == Severity::Error;

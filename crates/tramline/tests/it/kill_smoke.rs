@@ -2,10 +2,11 @@
 //! long version.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use tramline_test_server::program;
-use tramline_test_server::soak::{SoakSettings, power, run, storm};
+use tramline_test_server::soak::{SERVERS, SharedStore, SoakSettings, power, run, storm};
 
 fn settings(dir: &TempDir, kills: u64) -> SoakSettings {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -16,6 +17,8 @@ fn settings(dir: &TempDir, kills: u64) -> SoakSettings {
         kills,
         seed: now.as_millis() as u64,
         workers: 2,
+        servers: SERVERS,
+        store: None,
         on_progress: |line| println!("{line}"),
     }
 }
@@ -34,6 +37,19 @@ fn a_few_kills_lose_and_repeat_nothing() {
 fn nor_does_a_small_storm() {
     let dir = tempfile::tempdir().unwrap();
     let settings = settings(&dir, 40);
+    let tally = storm(&settings).unwrap();
+    let seed = settings.seed;
+    assert!(tally.violations.is_empty(), "seed {seed}\n{tally}");
+}
+
+/// Three replicas on PostgreSQL: killed, stopped and woken, while the server restarts and crashes.
+#[test]
+fn nor_does_a_small_storm_of_replicas() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = settings(&dir, 25);
+    settings.servers = 3;
+    let store = SharedStore::start(&settings.tramline, dir.path()).unwrap();
+    settings.store = Some(Arc::new(store));
     let tally = storm(&settings).unwrap();
     let seed = settings.seed;
     assert!(tally.violations.is_empty(), "seed {seed}\n{tally}");

@@ -35,6 +35,7 @@ mod mcp_clients;
 mod processes;
 mod protected;
 mod quickstart;
+mod replicas;
 mod saved;
 mod serving;
 mod settings;

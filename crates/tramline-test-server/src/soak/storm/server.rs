@@ -2,6 +2,7 @@
 
 use super::super::command::CommandEnv;
 use super::super::seeded_rng::SeededRng;
+use super::super::shared_store::STOPPED;
 use super::StormContext;
 use super::known_runs::OpenQuestion;
 use crate::processes;
@@ -20,6 +21,11 @@ const OPEN_RUNS: usize = 12;
 pub(super) fn run_servers(weather: &StormContext<'_>, mut chance: SeededRng) -> Result<()> {
     while !weather.is_over() {
         let mut server = StormServer::start(weather)?;
+        if weather.settings.store.is_some() && chance.percent(10) {
+            // Stopped in the middle of its work, for longer than its lease, and woken.
+            server.stop_and_wake(&request(weather, &mut chance))?;
+            weather.killed("a server, stopped and woken", "in the storm");
+        }
         let (requests, with_servers) = (chance.between(1, 5), chance.percent(50));
         let mut fuse = None;
         for number in 1..=requests {
@@ -143,7 +149,8 @@ impl StormServer {
             "clientInfo": {"name": "storm", "version": "1"}});
         server.ask("initialize", &hello)?;
         let hello = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        writeln!(server.input, "{hello}")?;
+        // A server that has just died is noticed by the next call.
+        let _ = writeln!(server.input, "{hello}");
         Ok(server)
     }
 
@@ -188,6 +195,20 @@ impl StormServer {
             }
         }
         Ok(None)
+    }
+
+    /// Sends a request, and stops the process before it can have answered for longer than its lease.
+    fn stop_and_wake(&mut self, (tool, arguments): &(String, Value)) -> Result<()> {
+        let pid = Pid::from_raw(i32::try_from(self.child.id())?);
+        let waker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(15));
+            let _ = kill(pid, Signal::SIGSTOP);
+            std::thread::sleep(STOPPED);
+            let _ = kill(pid, Signal::SIGCONT);
+        });
+        let _ = self.call(tool, arguments)?;
+        let _ = waker.join();
+        Ok(())
     }
 
     fn kill_and_wait(mut self) {

@@ -2,7 +2,7 @@
 
 use super::super::output;
 use crate::app::RunOrigin;
-use crate::config::Config;
+use crate::config::{Config, SharedStore};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ pub(super) struct ServerEnvironment {
     origins: Vec<RunOrigin>,
     data_dir: Option<PathBuf>,
     key_file: Option<PathBuf>,
+    store: Option<SharedStore>,
     slots: Arc<Semaphore>,
 }
 
@@ -30,6 +31,7 @@ impl ServerEnvironment {
             origins: origins.to_vec(),
             data_dir: config.data_dir.clone(),
             key_file: config.key_file.clone(),
+            store: config.store.clone(),
             slots: Arc::new(Semaphore::new(OUTSIDE_RUNS_MAX)),
         }
     }
@@ -40,6 +42,10 @@ impl ServerEnvironment {
         command.arg("--data-dir").arg(self.data_dir.as_ref()?);
         if let Some(key_file) = &self.key_file {
             command.arg("--key-file").arg(key_file);
+        }
+        if let Some(store) = &self.store {
+            // Not as an argument: others may see those, and the address may contain a password.
+            command.env("TRAMLINE_STORE", store.url.expose());
         }
         command
             .args(["runs", "resume", "--quiet"])
