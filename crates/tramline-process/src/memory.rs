@@ -27,6 +27,19 @@ const LOOK_EVERY: Duration = Duration::from_secs(20);
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const GROWTH_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Bytes. A process of this size returns free pages even if it has not grown. What was in use the last time may be
+/// free by now, and nothing but another look finds that out: freeing it does not make the process smaller.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LARGE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Bytes. After a look at a large process that returned less, the next looks are skipped: its memory is in use.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const WORTHWHILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// At most this many looks in a row are skipped.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const SKIPPED_MAX: u32 = 3;
+
 /// Makes the allocator return freed memory to the system. Call it once, at the beginning of `main`.
 ///
 /// It does nothing where the C library is not glibc.
@@ -53,10 +66,10 @@ pub fn return_free_pages_regularly() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let watch = || {
-            let mut after_last = 0;
+            let mut pages = PageReturn::default();
             loop {
                 std::thread::sleep(LOOK_EVERY);
-                after_last = return_pages_if_grown(after_last);
+                pages.look();
             }
         };
         let named = std::thread::Builder::new().name("free-pages".to_owned());
@@ -65,18 +78,41 @@ pub fn return_free_pages_regularly() {
     }
 }
 
-/// Returns free pages if the process has grown since it used `before` bytes; what it used after that.
+/// When free pages were last returned, and when it is worth looking for them again.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn return_pages_if_grown(before: u64) -> u64 {
-    let now = resident_bytes();
-    if now < before + GROWTH_BYTES {
-        // Memory may have been returned by other means.
-        return before.min(now);
+#[derive(Default)]
+struct PageReturn {
+    /// Bytes of the process after the last time, or less if it has shrunk by other means.
+    after_last: u64,
+    /// Looks at a large process that are skipped after one that returned little.
+    skipped: u32,
+    /// How many of them are left.
+    to_skip: u32,
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+impl PageReturn {
+    /// Returns free pages if the process has grown, or is large and may hold some.
+    fn look(&mut self) {
+        let now = resident_bytes();
+        let has_grown = now >= self.after_last + GROWTH_BYTES;
+        let is_due = now >= LARGE_BYTES && self.to_skip == 0;
+        self.to_skip = self.to_skip.saturating_sub(1);
+        if !has_grown && !is_due {
+            self.after_last = self.after_last.min(now);
+            return;
+        }
+        #[allow(unsafe_code, reason = "there is no safe interface to malloc_trim")]
+        // SAFETY: `malloc_trim` takes an integer, keeps no reference and locks the arenas itself.
+        let _ = unsafe { libc::malloc_trim(0) };
+        self.after_last = resident_bytes();
+        let returned = now.saturating_sub(self.after_last);
+        self.skipped = match returned < WORTHWHILE_BYTES {
+            true => (self.skipped + 1).min(SKIPPED_MAX),
+            false => 0,
+        };
+        self.to_skip = self.skipped;
     }
-    #[allow(unsafe_code, reason = "there is no safe interface to malloc_trim")]
-    // SAFETY: `malloc_trim` takes an integer, keeps no reference and locks the arenas itself.
-    let _ = unsafe { libc::malloc_trim(0) };
-    resident_bytes()
 }
 
 /// Bytes of the process in memory; zero if the system does not say.
@@ -91,19 +127,61 @@ fn resident_bytes() -> u64 {
 mod tests {
     use super::*;
 
+    fn filled() -> Vec<Vec<u8>> {
+        (0..40_000).map(|_| vec![1; 2_000]).collect()
+    }
+
+    /// Frees all but one allocation of a hundred, so that no arena can be cut at its end.
+    fn thinned(many: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        many.into_iter().step_by(100).collect()
+    }
+
     #[test]
     fn pages_between_allocations_in_use_are_returned() {
         return_freed_memory();
-        let before = return_pages_if_grown(0);
-        let many: Vec<Vec<u8>> = (0..40_000).map(|_| vec![1; 2_000]).collect();
+        let mut pages = PageReturn::default();
+        pages.look();
+        let before = pages.after_last;
+        let many = filled();
         let grown = resident_bytes();
         assert!(grown > before + 70_000_000, "{before} to {grown}");
-        // One allocation of a hundred stays, so that no arena can be cut at its end.
-        let kept: Vec<Vec<u8>> = many.into_iter().step_by(100).collect();
-        let after = return_pages_if_grown(before);
+        let kept = thinned(many);
+        pages.look();
+        let after = pages.after_last;
         assert!(after < before + 20_000_000, "{before} to {after}");
         assert_eq!(kept.len(), 400);
-        // A process that has not grown is left alone.
-        assert_eq!(return_pages_if_grown(after), after.min(resident_bytes()));
+    }
+
+    #[test]
+    fn what_was_in_use_at_the_last_look_is_returned_when_it_is_free() {
+        return_freed_memory();
+        let mut pages = PageReturn::default();
+        pages.look();
+        let before = pages.after_last;
+        let many = filled();
+        pages.look();
+        let in_use = pages.after_last;
+        assert!(in_use > before + 70_000_000, "{before} to {in_use}");
+        // The process does not grow again, but what it holds is free now.
+        let kept = thinned(many);
+        for _ in 0..=SKIPPED_MAX {
+            pages.look();
+        }
+        let after = pages.after_last;
+        assert!(after < before + 20_000_000, "{before} to {after}");
+        assert_eq!(kept.len(), 400);
+    }
+
+    #[test]
+    fn a_small_process_is_left_alone_and_a_busy_one_is_looked_at_less_often() {
+        let mut pages = PageReturn {
+            after_last: u64::MAX / 2,
+            skipped: 2,
+            to_skip: 2,
+        };
+        pages.look();
+        // Not grown, and not due.
+        assert_eq!((pages.skipped, pages.to_skip), (2, 1));
+        assert!(pages.after_last <= u64::MAX / 2);
     }
 }
