@@ -77,6 +77,7 @@ pub use export::{EXPORT_BYTES_MAX, UnreadableEvent};
 pub use fork::{EffectPolicy, ForkRequest, ForkResult};
 pub use load::{LoadedRun, RunHeader};
 pub use options::{EngineOptions, ReplayStore};
+pub use pause_details::QuestionReader;
 pub(crate) use pinned_procedures::{CallPermit, GatedArguments};
 pub use pinned_procedures::{PinnedProcedures, PinnedStart, ReservedTools, in_sop_session};
 pub use quota::Quota;

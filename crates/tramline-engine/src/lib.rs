@@ -31,9 +31,10 @@ pub use engine::{
     Admission, Approvals, ApprovedCallResult, ArgumentEdit, DESCENDANTS_MAX, EXPORT_BYTES_MAX,
     EffectPolicy, Engine, EngineOptions, EventStream, ForkRequest, ForkResult, GatedCall,
     GatedCallOutcome, JournalPoint, LoadedRun, PauseAnswer, PersonNeeded, PinnedProcedures,
-    PinnedStart, PruneResult, Quota, RUNS_DRIVEN_MAX, ReplayStore, ReservedTools, Respondent,
-    Retention, RowWatch, RunEnvironment, RunHandle, RunHeader, RunOwner, RunStart, SopStart,
-    UnreadableEvent, WaitPolicy, WaitedRun, ended_fault, in_sop_session, stale_checkpoint,
+    PinnedStart, PruneResult, QuestionReader, Quota, RUNS_DRIVEN_MAX, ReplayStore, ReservedTools,
+    Respondent, Retention, RowWatch, RunEnvironment, RunHandle, RunHeader, RunOwner, RunStart,
+    SopStart, UnreadableEvent, WaitPolicy, WaitedRun, ended_fault, in_sop_session,
+    stale_checkpoint,
 };
 pub use fault::Fault;
 pub use journal_writer::run_status;

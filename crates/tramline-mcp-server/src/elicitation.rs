@@ -15,7 +15,7 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer, ServiceError};
 use std::time::Duration;
-use tramline_engine::{Engine, Fault, LoadedRun, Respondent};
+use tramline_engine::{Engine, Fault, LoadedRun, QuestionReader, Respondent};
 use tramline_views::pause_view::Extent;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
@@ -113,7 +113,7 @@ async fn question_form(
     pause: &Pause,
 ) -> Result<ElicitRequestParams, Fault> {
     let asked = engine
-        .pause_detail(loaded, seq, pause, Extent::Bounded)
+        .pause_detail(loaded, seq, pause, Extent::Bounded, QuestionReader::Agent)
         .await;
     let shown = form::FormQuestion { asked, pause };
     form::form(&loaded.run.graph, &loaded.run.id, &shown).map_err(form_fault)

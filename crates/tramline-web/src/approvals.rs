@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Extension, Path, State};
 use serde_json::{Value as Told, json};
 use tramline_engine::ports::{RunFilter, RunStatus};
-use tramline_engine::{Respondent, RunOwner};
+use tramline_engine::{QuestionReader, Respondent, RunOwner};
 use tramline_views::pause_view::Extent;
 use tramline_workflow::ids::Checkpoint;
 
@@ -24,6 +24,7 @@ pub(crate) async fn list(
         ..RunFilter::default()
     };
     let page = desk.engine.runs(waiting).await?;
+    let reader = question_reader(person.is_some());
     let mut asked = Vec::new();
     for row in &page.rows {
         let loaded = match &person {
@@ -34,7 +35,7 @@ pub(crate) async fn list(
         let Ok(loaded) = loaded else {
             continue;
         };
-        for question in desk.engine.pause_details(&loaded).await {
+        for question in desk.engine.pause_details(&loaded, reader).await {
             let mut question = response::to_json(&question);
             question["run_id"] = json!(row.run);
             question["workflow"] = json!(row.index_row.workflow);
@@ -44,6 +45,14 @@ pub(crate) async fn list(
     }
     asked.sort_by_key(|question| question["waits_since_ms"].as_i64());
     Ok(Json(json!({"approvals": asked, "more": page.more})))
+}
+
+/// Requests of people have their respondent; all others may be those of an agent.
+pub(crate) fn question_reader(is_person: bool) -> QuestionReader {
+    match is_person {
+        true => QuestionReader::Person,
+        false => QuestionReader::Agent,
+    }
 }
 
 /// One question with its complete call, however large.
@@ -63,7 +72,13 @@ pub(crate) async fn one(
     };
     let question = desk
         .engine
-        .pause_detail(&loaded, asked.seq, pause, Extent::Whole)
+        .pause_detail(
+            &loaded,
+            asked.seq,
+            pause,
+            Extent::Whole,
+            question_reader(person.is_some()),
+        )
         .await;
     let mut question = response::to_json(&question);
     question["run_id"] = json!(loaded.run.id);

@@ -1,6 +1,7 @@
 //! Runs: the list, one run, its graph, its trace.
 
 use crate::AppState;
+use crate::approvals::question_reader;
 use crate::extract::QueryParams;
 use crate::response::{self, ApiError};
 use crate::summary;
@@ -9,7 +10,7 @@ use axum::extract::{Extension, Path, State};
 use serde::Deserialize;
 use serde_json::{Value as Told, json};
 use tramline_engine::ports::{RunFilter, RunRow, RunStatus};
-use tramline_engine::{JournalPoint, RunOwner};
+use tramline_engine::{JournalPoint, Respondent, RunOwner};
 use tramline_views::diagram::DiagramJson;
 use tramline_views::trace::Trace;
 use tramline_workflow::ids::{RunId, Seq};
@@ -130,6 +131,7 @@ pub(crate) async fn list(
 pub(crate) async fn one(
     State(desk): State<AppState>,
     Extension(owner): Extension<RunOwner>,
+    person: Option<Extension<Respondent>>,
     Path(run): Path<String>,
 ) -> Result<Json<Told>, ApiError> {
     let run: RunId = run.parse()?;
@@ -152,7 +154,10 @@ pub(crate) async fn one(
     if loaded.run.outcome.is_none() {
         told["starting"] = response::starting_servers(&desk.engine);
     }
-    let questions = desk.engine.pause_details(&loaded).await;
+    let questions = desk
+        .engine
+        .pause_details(&loaded, question_reader(person.is_some()))
+        .await;
     told["questions"] = questions.iter().map(response::to_json).collect();
     Ok(Json(told))
 }

@@ -1,7 +1,7 @@
 //! The questions of called workflows: how a run that waits for a child shows them, and what happens
 //! to a child that its caller no longer waits for.
 
-use super::{Engine, LoadedRun, PauseAnswer};
+use super::{Engine, LoadedRun, PauseAnswer, QuestionReader};
 use crate::fault::Fault;
 use futures_util::future::BoxFuture;
 use tramline_expr::{Map, Value};
@@ -12,14 +12,14 @@ use tramline_workflow::journal::{Answer, Outcome, Pause};
 use tramline_workflow::run::Run;
 
 impl Engine {
-    /// A pause as data, including the questions of the child that it waits for. Redacted like a
+    /// A pause as data for agents, including the questions of the child that it waits for. Redacted like a
     /// journal.
     pub async fn pause_summary(&self, run: &Run, seq: Seq, pause: &Pause) -> Value {
         let told = pause_view::pause_value(&run.graph, &run.id, seq, pause);
         match (pause, &told) {
             (Pause::Child { run: child, .. }, Value::Object(map)) => {
                 let mut map = Map::clone(map);
-                if let Some(questions) = self.child_questions(child).await {
+                if let Some(questions) = self.child_questions(child, QuestionReader::Agent).await {
                     map.insert("child", questions);
                 }
                 map.into()
@@ -30,12 +30,16 @@ impl Engine {
 
     /// What a child run waits for: its questions with their calls, who may answer each, and with
     /// which command. `None` if the child cannot be read. Redacted like a journal.
-    pub fn child_questions<'a>(&'a self, child: &'a RunId) -> BoxFuture<'a, Option<Value>> {
+    pub fn child_questions<'a>(
+        &'a self,
+        child: &'a RunId,
+        reader: QuestionReader,
+    ) -> BoxFuture<'a, Option<Value>> {
         Box::pin(async move {
             let loaded = self.load(child).await.ok()?;
             let mut waiting = Vec::new();
             for (seq, pause) in &loaded.run.pauses {
-                waiting.push(self.child_question(&loaded, *seq, pause).await);
+                waiting.push(self.child_question(&loaded, *seq, pause, reader).await);
             }
             let run = &loaded.run;
             let mut told = Map::new();
@@ -47,8 +51,15 @@ impl Engine {
         })
     }
 
-    async fn child_question(&self, loaded: &LoadedRun, seq: Seq, pause: &Pause) -> Value {
-        let shown = self.pause_detail(loaded, seq, pause, Extent::Bounded).await;
+    async fn child_question(
+        &self,
+        loaded: &LoadedRun,
+        seq: Seq,
+        pause: &Pause,
+        reader: QuestionReader,
+    ) -> Value {
+        let shown = self.pause_detail(loaded, seq, pause, Extent::Bounded, reader);
+        let shown = shown.await;
         let Value::Object(map) = &shown else {
             return shown;
         };

@@ -7,7 +7,7 @@ use tramline_engine::ports::{Store, ToolHints};
 use tramline_engine::testing::{FakeCipher, FakeTools, MemoryStore};
 use tramline_engine::{
     DriveOutcome, Engine, EngineOptions, Fault, ForkRequest, JournalPoint, PauseAnswer,
-    ReplayStore, Respondent, RunStart, Settings, ToolPattern, ToolPolicy,
+    QuestionReader, ReplayStore, Respondent, RunStart, Settings, ToolPattern, ToolPolicy,
 };
 use tramline_expr::{Str, Value};
 use tramline_views::pause_view::{self, Extent};
@@ -203,7 +203,11 @@ async fn every_source_of_an_approval_shows_the_call() {
             "{source}"
         );
         let loaded = rig.engine.load(&run).await.unwrap();
-        let asked = rig.engine.pause_details(&loaded).await.remove(0);
+        let asked = rig
+            .engine
+            .pause_details(&loaded, QuestionReader::Person)
+            .await
+            .remove(0);
         let at = |place: &str| {
             pause_view::value_at(&asked, place)
                 .cloned()

@@ -4,7 +4,7 @@ use crate::pause_reply::{answer_options, checkpoint_type};
 use crate::reply;
 use crate::tool::{PLAIN_RULES, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation};
 use std::sync::Arc;
-use tramline_engine::{Engine, Fault, JournalPoint, LoadedRun, run_status};
+use tramline_engine::{Engine, Fault, JournalPoint, LoadedRun, QuestionReader, run_status};
 use tramline_expr::{Map, Value};
 use tramline_views::{pause_view, trace};
 use tramline_workflow::ids::{RunId, Seq};
@@ -268,7 +268,7 @@ async fn current_state(engine: &Engine, loaded: &LoadedRun) -> Map {
     for (seq, pause) in pauses {
         let mut shown = pause_value(&loaded.run)((seq, pause));
         if let (Pause::Child { run: child, .. }, Value::Object(map)) = (pause, &mut shown)
-            && let Some(questions) = engine.child_questions(child).await
+            && let Some(questions) = engine.child_questions(child, QuestionReader::Agent).await
         {
             Arc::make_mut(map).insert("child", questions);
         }

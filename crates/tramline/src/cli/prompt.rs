@@ -5,7 +5,7 @@ use super::{CliError, output};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use std::io::IsTerminal;
-use tramline_engine::{Engine, Fault, PauseAnswer, RunHandle};
+use tramline_engine::{Engine, Fault, PauseAnswer, QuestionReader, RunHandle};
 use tramline_expr::{Map, Value};
 use tramline_views::pause_view::{self, Extent};
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
@@ -54,7 +54,13 @@ pub(super) async fn ask(engine: &Engine, run: &RunId) -> Result<Option<RunHandle
             return Ok(None);
         };
         let asked = engine
-            .pause_detail(&loaded, *seq, pause, Extent::Bounded)
+            .pause_detail(
+                &loaded,
+                *seq,
+                pause,
+                Extent::Bounded,
+                QuestionReader::Person,
+            )
             .await;
         let (seq, pause) = (*seq, pause.clone());
         let heading = format!("? {}", pause_view::message(&loaded.run.graph, &pause));

@@ -11,7 +11,7 @@ use crate::protected_paths;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_engine::{DriveOutcome, Engine, Fault, RunHandle, RunStart};
+use tramline_engine::{DriveOutcome, Engine, Fault, QuestionReader, RunHandle, RunStart};
 use tramline_expr::{Map, Value};
 use tramline_formats::yaml_graph::GraphDocument;
 use tramline_views::trace;
@@ -318,7 +318,7 @@ fn print_outcome(graph: &Graph, outcome: &Outcome) {
 /// Prints the questions of a run, and the command to answer each.
 pub(super) async fn print_questions(engine: &Engine, run: &RunId, json: Option<Map>) -> CliResult {
     let loaded = engine.load(run).await?;
-    let asked = engine.pause_details(&loaded).await;
+    let asked = engine.pause_details(&loaded, QuestionReader::Person).await;
     if let Some(more) = json {
         let message = "the run waits for an answer";
         let how = [

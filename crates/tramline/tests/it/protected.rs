@@ -391,3 +391,45 @@ fn the_policy_about_reading_files_holds_for_documents_by_path() {
         }
     }
 }
+
+/// What a call would change in a file is a way to read it. People see it, agents whose policy keeps them from reading do
+/// not.
+#[test]
+fn a_preview_of_a_file_shows_nothing_that_the_policy_keeps_from_agents() {
+    for (rule, may_read) in [("deny", false), ("ask", false), ("", true)] {
+        let project = Project::new();
+        std::fs::write(project.at("secret.txt"), "PASSWORD_hunter4: 1\n").unwrap();
+        let policy = match rule {
+            "" => "policy: {}\n".to_owned(),
+            rule => format!("policy: {{ {rule}: ['builtin:read-file'] }}\n"),
+        };
+        std::fs::write(project.at("tramline.yaml"), policy).unwrap();
+        let (mut talk, _) = project.serve(&["--toolsets", "library,control,debug", "--root", "."]);
+        let write = json!({"nodes": [{"id": "w", "type": "write-file",
+            "params": {"path": "secret.txt", "content": "new"}}]});
+        let save = json!({"workflow_file": write, "name": "over-write", "description": "d"});
+        talk.call("workflow_save", &save);
+        let child = json!({"nodes": [{"id": "c", "type": "workflow", "params": {"workflow": "over-write"}}]});
+        let task = json!({"id": "a", "tool": "workflow:over-write", "arguments": {}});
+        let direct = json!({"id": "a", "tool": "builtin:write-file",
+            "arguments": {"path": "secret.txt", "content": "new"}});
+        let mut shown = Vec::new();
+        for (tool, arguments) in [
+            ("workflow_execute", json!({"workflow": child})),
+            ("execute_dag", json!({"workflow": {"tasks": [task]}})),
+            ("execute_dag", json!({"workflow": {"tasks": [direct]}})),
+        ] {
+            let told = talk.call(tool, &arguments);
+            shown.push((tool, told.to_string()));
+            let run = told.to_string();
+            let run = run
+                .find("run_")
+                .map(|at| run[at..].chars().take(30).collect::<String>());
+            let run = run.unwrap();
+            let read = talk.call("run_read", &json!({"run_id": run}));
+            shown.push(("run_read", read.to_string()));
+        }
+        let leaks = shown.iter().any(|(_, told)| told.contains("hunter4"));
+        assert_eq!(leaks, may_read, "{rule}: {shown:?}");
+    }
+}

@@ -5,7 +5,7 @@ use crate::pause_reply::{answer_options, checkpoint_type};
 use crate::reply;
 use crate::tool::CallContext;
 use tramline_engine::ports::RunStatus;
-use tramline_engine::{Engine, Fault};
+use tramline_engine::{Engine, Fault, QuestionReader};
 use tramline_expr::{Map, Value};
 use tramline_views::pause_view::Extent;
 use tramline_views::{pause_view, trace};
@@ -170,7 +170,7 @@ async fn paused_status(engine: &Engine, run: &Run) -> Map {
         | Pause::Child { .. } => add_decision(&mut told, run, pause),
     }
     if let Pause::Child { run: child, .. } = pause
-        && let Some(questions) = engine.child_questions(child).await
+        && let Some(questions) = engine.child_questions(child, QuestionReader::Agent).await
     {
         told.insert("child", questions);
     }

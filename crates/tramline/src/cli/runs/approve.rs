@@ -4,7 +4,7 @@
 use super::super::run_environment::{self, ResumeArgs};
 use super::super::{CliError, CliResult, CommonArgs, Exit, documents, input};
 use super::{confirmed_respondent, open, report_done, resume_after_answer, run_audited, user_name};
-use tramline_engine::Engine;
+use tramline_engine::{Engine, QuestionReader};
 use tramline_expr::{Map, Value};
 use tramline_formats::{KnownServers, ReadOptions, json_dag};
 use tramline_syntax::MistypedFields;
@@ -156,7 +156,10 @@ async fn answer_to(
 
 /// The commands that answer the questions of a child run.
 async fn child_commands(engine: &Engine, child: &RunId) -> String {
-    let questions = engine.child_questions(child).await.unwrap_or_default();
+    let questions = engine
+        .child_questions(child, QuestionReader::Person)
+        .await
+        .unwrap_or_default();
     let mut commands = Vec::new();
     let mut open = vec![&questions];
     // A child may itself wait for one.

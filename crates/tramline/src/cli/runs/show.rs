@@ -5,7 +5,7 @@ use super::super::run_environment::{self, ResumeArgs};
 use super::super::{CliResult, CommonArgs, Exit, position};
 use super::{open, show_at};
 use crate::app::App;
-use tramline_engine::{JournalPoint, LoadedRun, run_status};
+use tramline_engine::{JournalPoint, LoadedRun, QuestionReader, run_status};
 use tramline_expr::Value;
 use tramline_views::pause_view::{self, Extent};
 use tramline_views::trace::{Trace, TracePause, TraceStep};
@@ -61,7 +61,11 @@ async fn questions(common: &CommonArgs, house: &App, loaded: &LoadedRun, full: b
     };
     let mut questions = Vec::new();
     for (seq, pause) in &loaded.run.pauses {
-        questions.push(engine.pause_detail(loaded, *seq, pause, extent).await);
+        questions.push(
+            engine
+                .pause_detail(loaded, *seq, pause, extent, QuestionReader::Person)
+                .await,
+        );
     }
     questions
 }
