@@ -65,11 +65,13 @@ impl<'a> Transfer<'a> {
         let (from, to) = (given.text("from")?, given.text("to")?);
         roots.resolve(from)?;
         let target = roots.target(to, given.flag("create_dirs")?)?;
+        let target = target.ok_or_else(|| missing_directory(to))?;
+        target.check_kind(to)?;
         Ok(Self {
             roots,
             from,
             to,
-            target: target.ok_or_else(|| missing_directory(to))?,
+            target,
             overwrite: given.flag("overwrite")?,
         })
     }
@@ -235,6 +237,7 @@ fn remove(target: &WriteTarget, path: &str) -> Result<bool, Failure> {
         Ok(about) if about.is_dir() => {
             Err(bad_arguments(format!("delete-file: {path} is a directory")))
         }
+        Ok(about) if !about.is_file() && !about.is_symlink() => Err(not_a_file(path)),
         // Removes a symlink, not its target.
         Ok(_) => {
             let gone = target.dir.remove_file(target.path());

@@ -216,6 +216,7 @@ fn write(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {
     }
     let target = roots.target(path, given.flag("create_dirs")?)?;
     let target = target.ok_or_else(|| missing_directory(path))?;
+    target.check_kind(path)?;
     replace(&target, &bytes).map_err(|error| failed(path, &error))?;
     Ok(Value::object([
         ("path", path.into()),
@@ -252,4 +253,69 @@ fn replace(target: &WriteTarget, bytes: &[u8]) -> std::io::Result<()> {
         let _ = dir.remove_file(&beside);
     }
     placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Condvar, Mutex};
+
+    /// Calls that hang, as on a mount whose server is gone, until they are released.
+    #[derive(Default)]
+    struct HungMount(Mutex<bool>, Condvar);
+
+    impl HungMount {
+        fn hang(&self) {
+            let is_released = self.0.lock().unwrap();
+            let waited = self.1.wait_while(is_released, |is_released| !*is_released);
+            drop(waited.unwrap());
+        }
+
+        fn release(&self) {
+            *self.0.lock().unwrap() = true;
+            self.1.notify_all();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_hung_mount_keeps_few_threads_and_calls_that_write_say_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::open(&[dir.path().to_owned()]).unwrap();
+        let tools = Arc::new(FileTools::new(roots));
+        let mount = Arc::new(HungMount::default());
+        let mut hanging = Vec::new();
+        for _ in 0..FILE_CALLS_MAX {
+            let (tools, mount) = (Arc::clone(&tools), Arc::clone(&mount));
+            let call = async move {
+                let work = move |_: &Roots| mount.hang();
+                tools.run_blocking(Duration::from_secs(60), work).await
+            };
+            hanging.push(tokio::spawn(call));
+        }
+        while tools.slots.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        for (tool, arguments) in [
+            ("write-file", r#"{"path":"new","content":"x"}"#),
+            ("copy-file", r#"{"from":"a","to":"b"}"#),
+            ("move-file", r#"{"from":"a","to":"b"}"#),
+            ("delete-file", r#"{"path":"a"}"#),
+            ("list-directory", r#"{"path":"."}"#),
+        ] {
+            let arguments = Value::from_json(arguments).unwrap();
+            let failed = tools.call(tool, arguments, Duration::from_millis(20)).await;
+            let failure = failed.unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Timeout, "{tool}: {failure}");
+            assert!(failure.message.contains("may hang"), "{failure}");
+        }
+        // The threads that the store reads on are not used up.
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+        mount.release();
+        for call in hanging {
+            call.await.unwrap().unwrap();
+        }
+        let arguments = Value::from_json(r#"{"path":"new","content":"x"}"#).unwrap();
+        let wrote = tools.call("write-file", arguments, Duration::from_secs(60));
+        wrote.await.unwrap();
+    }
 }

@@ -265,6 +265,21 @@ impl WriteTarget {
         Path::new(&self.name)
     }
 
+    /// Rejects pipes, sockets and devices, also behind a symlink: they must not be replaced by a file or
+    /// deleted, because other processes use them. Directories are left to the call itself.
+    pub(crate) fn check_kind(&self, path: &str) -> Result<(), Failure> {
+        let there = [
+            self.dir.symlink_metadata(&self.name),
+            self.dir.metadata(&self.name),
+        ];
+        let is_special =
+            |about: Metadata| !about.is_file() && !about.is_dir() && !about.is_symlink();
+        match there.into_iter().flatten().any(is_special) {
+            true => Err(not_a_file(path)),
+            false => Ok(()),
+        }
+    }
+
     /// Why it may not be changed, if so: because of its directory, its name there, or the file.
     fn protection(&self, snapshot: &ProtectedSnapshot) -> io::Result<Option<ProtectedHit>> {
         if let Some(hit) = snapshot.inside(&self.dir) {
