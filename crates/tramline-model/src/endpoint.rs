@@ -1,5 +1,6 @@
 //! A model's endpoint: its URL, its API dialect, and the timeouts.
 
+use crate::key_parts::{MARK, redact_parts};
 use crate::redact::Redact;
 use std::fmt;
 use std::str::FromStr;
@@ -116,7 +117,18 @@ impl Endpoint {
         let key = self.key.as_ref().map(ApiKey::reveal);
         match key.filter(|key| key.len() >= KEY_BYTES_MIN) {
             None => text,
-            Some(key) => text.replace(key, "[redacted:model-key]"),
+            Some(key) => text.replace(key, MARK),
+        }
+    }
+
+    /// An error of the endpoint without its key, parts of it and other secrets: an endpoint may quote a key
+    /// that it rejects in another case, cut short or masked.
+    pub(crate) fn redact_error(&self, text: &str) -> String {
+        let text = self.redact_text(text);
+        let key = self.key.as_ref().map(ApiKey::reveal);
+        match key.filter(|key| key.len() >= KEY_BYTES_MIN) {
+            None => text,
+            Some(key) => redact_parts(&text, key),
         }
     }
 

@@ -6,6 +6,7 @@
 mod anthropic;
 mod cassette;
 mod endpoint;
+mod key_parts;
 mod openai;
 mod redact;
 mod retry;

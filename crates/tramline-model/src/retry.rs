@@ -113,7 +113,7 @@ async fn attempt(
     let response = sent.map_err(|_| silent())?.map_err(|error| {
         let cause = std::error::Error::source(&error);
         let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
-        let cause = endpoint.redact_text(&cause);
+        let cause = endpoint.redact_error(&cause);
         let message = format!("{} cannot be reached{cause}", endpoint.host());
         AttemptError::retryable(FailureKind::Unavailable, message, None)
     })?;
@@ -165,7 +165,7 @@ fn error_message(endpoint: &Endpoint, body: &[u8]) -> String {
         message.and_then(serde_json::Value::as_str)
     });
     // Redacted before it is cut: half a key would not be recognized.
-    let told = endpoint.redact_text(told.unwrap_or(&text).trim());
+    let told = endpoint.redact_error(told.unwrap_or(&text).trim());
     let short: String = told.chars().take(ERROR_CHARS_MAX).collect();
     match short.is_empty() {
         true => short,
@@ -216,7 +216,7 @@ fn into_answer(
     heard: ResponseBuffer,
 ) -> Result<ModelAnswer, AttemptError> {
     if let Some(says) = heard.error {
-        let message = format!("{}: {}", endpoint.host(), endpoint.redact_text(&says));
+        let message = format!("{}: {}", endpoint.host(), endpoint.redact_error(&says));
         return Err(AttemptError::retryable(
             FailureKind::Unavailable,
             message,

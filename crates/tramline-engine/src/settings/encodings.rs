@@ -48,10 +48,11 @@ pub(super) fn encodings(secret: &str) -> BTreeSet<String> {
                 all.insert(base64(part, before, &URL_SAFE_NO_PAD));
             }
         }
-        // As host names and header names are shown. A weak one may be a word of any text.
-        let lower = part.to_ascii_lowercase();
-        if is_strong(&lower) {
-            all.insert(lower);
+        // As host names and header names are shown, and as some programs quote what they reject. A weak one may be a word of any text.
+        for changed in [part.to_ascii_lowercase(), part.to_ascii_uppercase()] {
+            if is_strong(&changed) {
+                all.insert(changed);
+            }
         }
         all.insert(part.to_owned());
     }

@@ -186,7 +186,7 @@ fn all_strings(value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn a_secret_in_lower_case_is_hidden_if_it_is_no_word() {
+fn a_secret_in_another_case_is_hidden_if_it_is_no_word() {
     let redactor =
         Redactor::new([("KEY", "Q7hZ2mK9xR4tB8wL"), ("NAME", "ADMINISTRATION")]).unwrap();
     let shown =
@@ -195,6 +195,8 @@ fn a_secret_in_lower_case_is_hidden_if_it_is_no_word() {
         shown,
         "http://[redacted:KEY]/ cannot be reached by the administration"
     );
+    let shown = redactor.redact_text("UNKNOWN KEY Q7HZ2MK9XR4TB8WL");
+    assert_eq!(shown, "UNKNOWN KEY [redacted:KEY]");
 }
 
 #[test]

@@ -155,14 +155,20 @@ async fn a_refusal_that_echoes_the_key_does_not_give_it_away() {
         format!("Incorrect API key provided: {key}"),
         cut,
         format!("authorization: Bearer {key}"),
+        format!("Incorrect API key provided: {}", key.to_uppercase()),
+        "Incorrect API key provided: sk-very-s".to_owned(),
+        "the key that ends with ery-secret is revoked".to_owned(),
+        "Incorrect API key provided: sk-v******cret.".to_owned(),
+        "Incorrect API key provided: SK-V…CRET".to_owned(),
     ] {
         let json = json!({"error": {"message": says}}).to_string();
         for body in [json, says.clone()] {
             for status in [401, 400, 404] {
                 let script = vec![Reply::Whole(status, "", body.clone())];
                 let (answer, _) = ask(script, LONG).await;
-                let failure = answer.unwrap_err().message;
+                let failure = answer.unwrap_err().message.to_lowercase();
                 assert!(!failure.contains("sk-v"), "{failure}");
+                assert!(!failure.contains("cret"), "{failure}");
             }
         }
     }
