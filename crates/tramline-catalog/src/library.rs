@@ -42,6 +42,9 @@ const STAMP: (&str, &str) = ("library", "stamp");
 pub const VERSIONS_MAX: u64 = 10_000;
 /// Most workflows in the library, since all of them are cached in memory.
 pub const WORKFLOWS_MAX: usize = 10_000;
+/// Most text of all workflows together, in bytes, from which agents can save no larger ones: all of them are cached in
+/// memory, as text and, once used, as graphs. 10,000 workflows of the usual size fit.
+pub const LIBRARY_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Longest description, in characters, since agents read all of them.
 pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
 /// How often everything is read again even if the stamp is unchanged: a process may crash between a change and the new
@@ -106,6 +109,9 @@ impl Library {
             at_ms: clock::now_ms(),
             text: save.text,
         };
+        if !next.operator {
+            let _ = self.refresh().await;
+        }
         let _turn = self.change_lock.lock().await;
         loop {
             let seen = self.store.get(KIND, &name).await?;
@@ -144,6 +150,9 @@ impl Library {
                     before.version + 1
                 }
             };
+            if !next.operator {
+                self.check_text_room(&next)?;
+            }
             if self.store.swap(KIND, &name, seen, next.encode()).await? {
                 self.stamp().await;
                 let saved = self.cache_saved(next);
@@ -158,6 +167,21 @@ impl Library {
         }
         Err(LibraryError::TooLarge(format!(
             "the library has reached its limit of {WORKFLOWS_MAX} workflows; remove some with `tramline library rm`"
+        )))
+    }
+
+    /// Whether the text of a workflow fits beside that of all others.
+    fn check_text_room(&self, next: &SavedWorkflow) -> Result<(), LibraryError> {
+        let held = self.cache();
+        let others = held.all().map(|kept| &kept.saved);
+        let others = others.filter(|saved| saved.name != next.name);
+        let bytes: usize = others.map(|saved| saved.text.len()).sum();
+        if bytes.saturating_add(next.text.len()) <= LIBRARY_BYTES_MAX {
+            return Ok(());
+        }
+        Err(LibraryError::TooLarge(format!(
+            "the workflows of the library have {bytes} bytes of text; with this one it would be more than \
+             {LIBRARY_BYTES_MAX}; remove some with `tramline library rm`"
         )))
     }
 

@@ -301,3 +301,35 @@ async fn what_would_call_itself_is_refused_unless_that_is_said() {
     // A workflow outside a cycle can still be saved.
     library.save(calls("fourth", "first", false)).await.unwrap();
 }
+
+#[tokio::test]
+async fn agents_do_not_fill_the_memory_with_saved_texts() {
+    let (first, second) = {
+        let store = MemoryStore::new();
+        (library(&store), library(&store))
+    };
+    let padded = |name: &str, operator: bool| {
+        let mut save = save(name, 1, true);
+        save.text = format!("{}# {}\n", save.text, "x".repeat(TEXT_BYTES_MAX - 1_000)).into();
+        save.operator = operator;
+        save
+    };
+    let fit = LIBRARY_BYTES_MAX / TEXT_BYTES_MAX;
+    for number in 0..fit {
+        // What another process saved counts too.
+        let by = if number % 2 == 0 { &first } else { &second };
+        by.save(padded(&format!("large-{number}"), false))
+            .await
+            .unwrap();
+    }
+    for name in ["another", "more"] {
+        let refused = first.save(padded(name, false)).await.unwrap_err();
+        assert!(matches!(refused, LibraryError::TooLarge(_)), "{refused}");
+        assert!(refused.to_string().contains("library rm"), "{refused}");
+    }
+    // A new version of the same size replaces the text of the old one, and the operator decides freely.
+    let mut again = padded("large-0", false);
+    again.description = "something else".into();
+    first.save(again).await.unwrap();
+    first.save(padded("another", true)).await.unwrap();
+}

@@ -97,7 +97,15 @@ impl Engine {
         Ok(Some(QuotaGuard(counted)))
     }
 
-    /// Whether the disk quota allows another run, by the bytes in use in the store's files.
+    /// Whether the disk quota allows an agent to store something other than a run.
+    pub async fn check_disk_room(&self) -> Result<(), Fault> {
+        match self.0.options.quota.disk_bytes_max {
+            Some(most) => self.check_disk_quota(most).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the disk quota allows more, by the bytes in use in the store's files.
     async fn check_disk_quota(&self, most: u64) -> Result<(), Fault> {
         let mut seen = self.0.disk_usage.lock().await;
         let holds = match *seen {

@@ -291,7 +291,7 @@ fn success(data: Value, trace: Option<&str>) -> CallToolResult {
 
 /// An error reply of this toolset.
 struct LibraryReplyError {
-    /// Kind of error: `validation`, `not_found`, `execution`, `forbidden`.
+    /// Kind of error: `validation`, `not_found`, `execution`, `forbidden`, `quota`.
     kind: &'static str,
     message: String,
     details: Value,
@@ -326,6 +326,7 @@ impl LibraryReplyError {
         let code = match self.kind {
             "not_found" => ReplyCode::NotFound,
             "execution" => ReplyCode::Internal,
+            "quota" => ReplyCode::RateLimited,
             _ => ReplyCode::InvalidParams,
         };
         error.insert("code", code.number().into());

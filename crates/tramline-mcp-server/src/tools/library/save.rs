@@ -32,6 +32,9 @@ async fn save(means: &CallContext, arguments: &Value) -> Result<CallToolResult, 
     let read = read.filter(|_| !has_errors(&flaws));
     let read = read.ok_or_else(|| invalid_document(&flaws))?;
     let tool = Some(text_argument(arguments, "tool")).filter(|tool| !tool.is_empty());
+    // Former versions are kept, so that saving in a loop would fill the disk.
+    let room = means.engine.check_disk_room().await;
+    room.map_err(|full| LibraryReplyError::new("quota", full.to_string()))?;
     let save = SaveRequest {
         name: name.clone(),
         text: document.text.as_str().into(),

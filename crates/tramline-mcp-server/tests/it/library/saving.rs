@@ -3,8 +3,11 @@
 use super::GOOD;
 use crate::support::{Client, ERAS, connect, over, services, structured, tools};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 use tramline_engine::testing::MemoryStore;
+use tramline_engine::{EngineOptions, Quota};
 use tramline_mcp_server::Toolset;
+use tramline_planner::Services;
 
 async fn agent() -> Client {
     let services = services(MemoryStore::default(), tools());
@@ -47,6 +50,25 @@ async fn a_saved_workflow_is_listed_found_called_and_counted() {
     let dag = json!({"tasks": [{"id": "a", "tool": "workflow:look-twice", "arguments": {"n": 1}}]});
     let done = ask(&client, "workflow_execute", json!({"workflow": dag})).await;
     assert_eq!(done["success"], true, "{done}");
+}
+
+#[tokio::test]
+async fn nothing_is_saved_beyond_the_disk_quota() {
+    let options = EngineOptions {
+        quota: Quota {
+            // A store in memory uses no disk.
+            disk_bytes_max: Some(0),
+            ..Quota::default()
+        },
+        ..EngineOptions::default()
+    };
+    let store = Arc::new(MemoryStore::default());
+    let services = Services::new(store, Arc::new(tools()), options);
+    let client = connect(&over(services, &[Toolset::Library], vec![]), ERAS[1]).await;
+    let refused = ask(&client, "workflow_save", save("look-twice")).await;
+    assert_eq!(refused["error"]["type"], "quota", "{refused}");
+    let listed = ask(&client, "workflow_list", json!({})).await;
+    assert_eq!(listed["data"]["count"], 0, "{listed}");
 }
 
 #[tokio::test]
