@@ -138,6 +138,15 @@ pub async fn try_blocking<T: Send + 'static>(
     tried.await.ok()
 }
 
+/// Takes every slot of evaluations that a caller waits for, until the result is dropped: a test sees
+/// who waits for one.
+#[cfg(any(test, feature = "testing"))]
+pub async fn hold_trial_slots() -> Option<tokio::sync::SemaphorePermit<'static>> {
+    try_blocking(|| ()).await;
+    let all = u32::try_from(slots_max()).ok()?;
+    TRIAL_SLOTS.acquire_many(all).await.ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

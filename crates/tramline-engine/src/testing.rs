@@ -10,6 +10,7 @@ pub mod model_contract;
 mod store_contract;
 pub mod tools_contract;
 
+pub use crate::long_work::hold_trial_slots;
 pub use cipher_contract::cipher_contract;
 pub use counting_store::CountingStore;
 pub use fake_cipher::FakeCipher;

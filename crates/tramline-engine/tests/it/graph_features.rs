@@ -3,8 +3,9 @@
 use crate::crashes::try_every_crash_among;
 use crate::support::{engine, engine_among, graphs, load, result, tools};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tramline_engine::ports::{RunStatus, ToolHints};
+use tramline_engine::ports::{RunFilter, RunStatus, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{DriveOutcome, Engine, RunStart};
 use tramline_expr::Value;
@@ -356,5 +357,47 @@ async fn items_waits_and_workflows_survive_any_crash() {
     for name in ["outer", "each"] {
         let (graph, all) = nested(name);
         try_every_crash_among(graph, json(input), &all).await;
+    }
+}
+
+const LONG: &str = "
+  - name: long
+    description: Computes for a while.
+    inputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: compute}
+      - {id: compute, type: transform, transform: {expr: '$sum([1..60].($count($map([1..2000], function($v) { $v * 2 }))))'}, next: exit}
+      - {id: exit, type: exit}
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn long_steps_leave_the_worker_to_others() {
+    const RUNS: usize = 8;
+    let (store, tools) = (MemoryStore::new(), tools());
+    let engine = engine(&store, &tools);
+    let graph = graphs(LONG).remove(0);
+    let finished = Arc::new(AtomicUsize::new(0));
+    let all: Vec<_> = (0..RUNS)
+        .map(|_| {
+            let (engine, graph) = (engine.clone(), Arc::clone(&graph));
+            let finished = Arc::clone(&finished);
+            tokio::spawn(async move {
+                let outcome = run(&engine, &graph, "{}").await;
+                finished.fetch_add(1, Ordering::SeqCst);
+                outcome
+            })
+        })
+        .collect();
+    // The only worker takes tasks in order: this one ends before all runs only if they compute
+    // beside it.
+    let other = (engine.clone(), Arc::clone(&finished));
+    let other = tokio::spawn(async move {
+        other.0.runs(RunFilter::default()).await.unwrap();
+        other.1.load(Ordering::SeqCst)
+    });
+    assert!(other.await.unwrap() < RUNS);
+    for one in all {
+        // On a busy machine a run may fail at its deadline.
+        one.await.unwrap();
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tramline_engine::ports::Tools;
 use tramline_mcp_client::config::read;
 use tramline_mcp_client::{ClientOptions, Era, ServerState, Servers};
+use tramline_test_server::processes;
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::ids::ToolName;
 
@@ -248,6 +249,31 @@ async fn a_call_waits_for_the_next_start_of_a_server_that_fell() {
     // All calls in the meantime wait for the same start.
     let waiting = (0..20).map(|_| bench.works());
     futures_util::future::join_all(waiting).await;
+}
+
+#[tokio::test]
+async fn calls_while_a_server_is_killed_again_and_again_wait_for_its_next_start() {
+    let options = ClientOptions {
+        // After the third kill, the backoff is longer than a call to a server that cannot start waits.
+        backoff_first: Duration::from_millis(700),
+        ..options()
+    };
+    let bench = Bench::with("[]", "", options);
+    bench.works().await;
+    for kill in 0..3 {
+        processes::kill_marked(&bench.mark);
+        until("the backoff", || {
+            matches!(
+                bench.servers.status()[0].state,
+                ServerState::BackingOff { .. }
+            )
+        })
+        .await;
+        let waiting = (0..20).map(|_| bench.call("echo", r#"{"still":"here"}"#));
+        for output in futures_util::future::join_all(waiting).await {
+            assert_eq!(output, Ok(json(r#"{"still":"here"}"#)), "kill {kill}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use rmcp::model::{ClientCapabilities, ElicitRequestParams, ElicitResult, Elicita
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use tramline_engine::ports::ToolHints;
+use tramline_engine::ports::{RunFilter, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{EngineOptions, Respondent, ToolPattern, ToolPolicy};
 use tramline_expr::Value;
@@ -184,6 +184,83 @@ async fn there_is_no_way_round_a_question_of_the_operators() {
     ] {
         say(&client, tool, arguments).await;
         assert_eq!(shop.called("pay"), 0, "{tool}");
+    }
+}
+
+/// An agent may answer breakpoints, forks and child runs. None of these answers is one to the question behind it.
+#[tokio::test]
+async fn breakpoints_forks_and_children_answer_no_question_of_the_operator() {
+    for era in ERAS {
+        let shop = ShopFixture::new();
+        let client = connect(&shop.server, era).await;
+        let engine = &shop.services.engine;
+        let ir = json!({"nodes": [{"id": "a", "type": "t:pay", "params": {}}]});
+        let save = json!({"name": "pay-it", "description": "pays", "workflow_file": ir});
+        say(&client, "workflow_save", save).await;
+        let at_node = json!({"command": "start", "workflow": "pay-it", "breakpoints": ["a"]});
+        let calls_it =
+            json!({"nodes": [{"id": "c", "type": "workflow", "params": {"workflow": "pay-it"}}]});
+        let halted = say(&client, "run_debug", at_node).await["run_id"].clone();
+        let parent = say(&client, "workflow_execute", json!({"workflow": calls_it})).await;
+        // A run that a person approved, and its fork.
+        let (run, point) = waits(&client, json!({"id": "a", "tool": "t:pay"})).await;
+        let person = Respondent::new("ann", AnswerChannel::CommandLine);
+        let asked: Checkpoint = point.parse().unwrap();
+        let answered = engine.answer(&asked, Answer::Proceed, person, None).await;
+        answered.unwrap();
+        let yes = json!({"workflow_id": run});
+        say(&client, "continue", yes).await;
+        while shop.called("pay") == 0 {
+            tokio::task::yield_now().await;
+        }
+        let fork = json!({"run_id": run, "repeat_effects": true});
+        let forked = say(&client, "run_fork", fork).await;
+        for told in [&parent, &forked] {
+            assert!(told.to_string().contains("run_"), "{told}");
+        }
+        // Every answer that an agent can give to every question that is open anywhere.
+        for _ in 0..4 {
+            let open = engine.runs(RunFilter::default()).await.unwrap().rows;
+            for row in open {
+                let id = row.run.to_string();
+                let loaded = engine.load(&row.run).await.unwrap();
+                for (seq, _) in &loaded.run.pauses {
+                    let point = Checkpoint {
+                        run: row.run.clone(),
+                        seq: *seq,
+                    }
+                    .to_string();
+                    for answer in ["proceed", "approve", "retry", "extend"] {
+                        let answer = json!({"checkpoint_id": point, "answer": answer});
+                        say(&client, "run_answer", answer).await;
+                    }
+                    let yes = json!({"workflow_id": id, "checkpoint_id": point, "approved": true});
+                    say(&client, "approval_response", yes).await;
+                    say(
+                        &client,
+                        "continue",
+                        json!({"workflow_id": id, "checkpoint_id": point}),
+                    )
+                    .await;
+                }
+                for command in ["continue", "step"] {
+                    say(
+                        &client,
+                        "run_debug",
+                        json!({"command": command, "run_id": id}),
+                    )
+                    .await;
+                }
+            }
+        }
+        assert_eq!(
+            shop.called("pay"),
+            1,
+            "{era:?}: only what the person approved"
+        );
+        // The halted run waits for a person now, and says so.
+        let told = say(&client, "run_read", json!({"run_id": halted})).await;
+        assert!(told.to_string().contains("policy"), "{told}");
     }
 }
 

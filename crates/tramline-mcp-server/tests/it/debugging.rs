@@ -4,7 +4,7 @@ use super::support::{Client, ERAS, connect, graph, over, structured, tools};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tramline_engine::ports::Callable;
-use tramline_engine::testing::MemoryStore;
+use tramline_engine::testing::{MemoryStore, hold_trial_slots};
 use tramline_engine::{EngineOptions, ReplayStore, WorkflowMap};
 use tramline_expr::Value;
 use tramline_mcp_server::{Server, Toolset};
@@ -165,5 +165,34 @@ async fn what_is_not_there_is_said() {
         assert_eq!(refused.is_error, Some(true));
         let message = structured(&refused)["error"]["message"].to_string();
         assert!(message.contains(says), "{message}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tests_of_expressions_wait_for_a_core_and_nothing_else_does() {
+    let client = Arc::new(connect(&server(), ERAS[1]).await);
+    let held = hold_trial_slots().await;
+    assert!(held.is_some());
+    let trial = |expression: &'static str| {
+        let client = Arc::clone(&client);
+        tokio::spawn(async move {
+            call(
+                &client,
+                "expression_test",
+                json!({"expression": expression}),
+            )
+            .await
+        })
+    };
+    let all: Vec<_> = (0..20).map(|_| trial("1 + 1")).collect();
+    // Everything else is answered meanwhile.
+    for _ in 0..20 {
+        call(&client, "runs_list", json!({})).await;
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+    }
+    assert!(all.iter().all(|one| !one.is_finished()));
+    drop(held);
+    for one in all {
+        assert_eq!(one.await.unwrap()["value"], 2);
     }
 }

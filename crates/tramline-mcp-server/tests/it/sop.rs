@@ -20,6 +20,7 @@ mod edits;
 mod gate_checks;
 mod nested;
 mod one_session;
+mod other_doors;
 mod pinned;
 mod replaced_session;
 mod rules;

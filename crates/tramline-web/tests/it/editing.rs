@@ -2,10 +2,12 @@
 
 use super::support::*;
 use axum::http::StatusCode;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tramline_engine::RunOwner;
+use tramline_engine::testing::hold_trial_slots;
 use tramline_web::{DocumentFiles, Studio};
 
 /// One file, in memory.
@@ -202,4 +204,58 @@ async fn the_playground_keeps_to_small_bounds() {
     let (_, told) = post(&routes, "/api/eval", body).await;
     assert_eq!(told["value"], 1000);
     assert!(told.to_string().len() < 1 << 20);
+}
+
+/// A request of the playground, and how many of them have been answered.
+async fn evaluate(routes: axum::Router, expression: &str, answered: Arc<AtomicUsize>) -> Json {
+    let body = json!({"language": "jsonata", "expression": expression, "data": null});
+    let (_, told) = post(&routes, "/api/eval", body).await;
+    answered.fetch_add(1, Ordering::SeqCst);
+    told
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn other_requests_are_answered_while_the_playground_computes() {
+    const EVALUATIONS: usize = 8;
+    const LONG: &str = "$sum([1..60].($count($map([1..2000], function($v) { $v * 2 }))))";
+    let routes = api(&engine());
+    let answered = Arc::new(AtomicUsize::new(0));
+    let all: Vec<_> = (0..EVALUATIONS)
+        .map(|_| tokio::spawn(evaluate(routes.clone(), LONG, Arc::clone(&answered))))
+        .collect();
+    // The only worker takes tasks in order: it gets here first only if it computes nothing itself.
+    let other = (routes.clone(), Arc::clone(&answered));
+    let other = tokio::spawn(async move {
+        let (status, _) = get(&other.0, "/api/runs").await;
+        assert_eq!(status, StatusCode::OK);
+        other.1.load(Ordering::SeqCst)
+    });
+    assert!(other.await.unwrap() < EVALUATIONS);
+    for one in all {
+        let told = one.await.unwrap();
+        assert!(
+            told["value"].is_number() || told["error"]["code"].is_string(),
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_playground_computes_no_more_at_once_than_there_are_cores() {
+    let routes = api(&engine());
+    let held = hold_trial_slots().await;
+    assert!(held.is_some());
+    let answered = Arc::new(AtomicUsize::new(0));
+    let all: Vec<_> = (0..40)
+        .map(|_| tokio::spawn(evaluate(routes.clone(), "1 + 1", Arc::clone(&answered))))
+        .collect();
+    for _ in 0..40 {
+        get(&routes, "/api/runs").await;
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+    }
+    assert_eq!(answered.load(Ordering::SeqCst), 0, "all slots are taken");
+    drop(held);
+    for one in all {
+        assert_eq!(one.await.unwrap()["value"], 2);
+    }
 }
