@@ -59,10 +59,9 @@ pub(crate) fn check(bytes: &[u8]) {
     let value = settings.redact(Value::from(held.as_str()));
     for secret in &hidden {
         assert!(!shown.contains(secret), "{secret:?} is in {shown:?}");
-        assert!(
-            !value.to_json().contains(secret),
-            "{secret:?} is in {value:?}"
-        );
+        // Not its JSON: the digits of an escape and the text after it may look like a secret.
+        let text = value.as_str().unwrap_or_default();
+        assert!(!text.contains(secret), "{secret:?} is in {value:?}");
     }
     let (left, open) = (unmarked(&shown), uncovered(&held, &hidden));
     assert!(
