@@ -1,5 +1,5 @@
-//! The chart of the page: for the first figure of each workload, how many times worse than ours
-//! each peer is.
+//! The chart of the page: for the first figure of each workload, the cost of each program compared with
+//! Tramline's.
 
 use super::page::{ratio_text, ratio_to_ours};
 use serde_json::Value;
@@ -9,13 +9,22 @@ const WIDTH: f64 = 860.0;
 const LEFT: f64 = 160.0;
 const ROW: f64 = 17.0;
 const HEAD: f64 = 26.0;
+/// The space for the title and the line below it.
+const TITLE: f64 = 46.0;
 /// The powers of ten at the ends of the scale; ratios beyond them are drawn at the end.
 const POWERS: (i32, i32) = (-2, 5);
+
+const HEADLINE: &str = "Relative cost compared with Tramline";
+const SUBLINE: &str =
+    "Time or memory for the same work on one machine; lower is better. The scale is logarithmic.";
+
+/// The class of Tramline's own bars.
+const OURS: &str = "ours";
 
 /// A self-contained SVG for light and dark mode.
 pub(super) fn draw(found: &Value) -> String {
     let mut rows = String::new();
-    let mut y = 34.0;
+    let mut y = TITLE + 34.0;
     for workload in found["workloads"].as_array().into_iter().flatten() {
         let figure = &workload["figures"][0];
         let cells = figure["cells"].as_array().into_iter().flatten();
@@ -31,6 +40,8 @@ pub(super) fn draw(found: &Value) -> String {
         if bars.is_empty() {
             continue;
         }
+        let ours = ("Tramline", OURS, 1.0);
+        let bars = std::iter::once(ours).chain(bars);
         y += HEAD;
         let title = format!("{}: {}", text(&workload["name"]), text(&figure["name"]));
         let _ = writeln!(
@@ -51,31 +62,35 @@ pub(super) fn draw(found: &Value) -> String {
         let x = x_position(10f64.powi(power));
         let _ = writeln!(
             lines,
-            "<line class=\"grid\" x1=\"{x:.1}\" y1=\"26\" x2=\"{x:.1}\" y2=\"{:.0}\"/><text class=\"tick\" x=\"{x:.1}\" y=\"20\">{}</text>",
+            "<line class=\"grid\" x1=\"{x:.1}\" y1=\"{:.0}\" x2=\"{x:.1}\" y2=\"{:.0}\"/><text class=\"tick\" x=\"{x:.1}\" y=\"{:.0}\">{}</text>",
+            TITLE + 26.0,
             y + 4.0,
+            TITLE + 20.0,
             ratio_text(Some(10f64.powi(power)))
         );
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH:.0} {height:.0}\" role=\"img\" \
-         aria-label=\"How many times worse than Tramline each peer is, on a logarithmic scale\">\n{STYLE}{lines}{rows}{key}</svg>\n"
+         aria-label=\"{HEADLINE}: {SUBLINE}\">\n{STYLE}<text class=\"title\" x=\"8\" y=\"20\">{HEADLINE}</text>\n\
+         <text x=\"8\" y=\"39\">{SUBLINE}</text>\n{lines}{rows}{key}</svg>\n"
     )
 }
 
 const STYLE: &str = "<style>text{font:12px sans-serif;fill:#57606a}.head{font-weight:bold;fill:#24292f}.tick{text-anchor:middle;font-size:10px}\
-.who{text-anchor:end}.grid{stroke:#8c959f;stroke-opacity:.35}.scripted{fill:#bf8700}.native{fill:#8250df}.limit{fill:#8c959f}\
-@media(prefers-color-scheme:dark){text{fill:#9da7b3}.head{fill:#e6edf3}}</style>\n";
+.who{text-anchor:end}.grid{stroke:#8c959f;stroke-opacity:.35}.scripted{fill:#bf8700}.native{fill:#8250df}.limit{fill:#8c959f}.ours{fill:#1f6feb}\
+.title{font-weight:bold;font-size:15px;fill:#24292f}@media(prefers-color-scheme:dark){text{fill:#9da7b3}.head,.title{fill:#e6edf3}}</style>\n";
 
-/// The legend: the colours, and Tramline as the reference.
+/// The legend.
 fn key(y: f64) -> String {
     let kinds = [
+        (OURS, "Tramline"),
         ("scripted", "runs in an interpreter"),
         ("native", "compiled"),
         ("limit", "a limit, not a peer"),
     ];
-    let mut text = format!("<text x=\"8\" y=\"{:.0}\">Tramline is 1x</text>", y + 9.0);
+    let mut text = String::new();
     for (at, (kind, says)) in kinds.iter().enumerate() {
-        let x = LEFT + at as f64 * 200.0;
+        let x = LEFT + at as f64 * 160.0;
         let _ = write!(
             text,
             "<rect class=\"{kind}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"11\" height=\"11\"/><text x=\"{:.0}\" y=\"{:.0}\">{says}</text>",
@@ -87,15 +102,15 @@ fn key(y: f64) -> String {
 }
 
 fn bar(y: f64, who: &str, kind: &str, ratio: f64) -> String {
-    let (one, here) = (x_position(1.0), x_position(ratio));
-    let (from, width) = (one.min(here), (here - one).abs().max(1.0));
+    let (from, to) = (LEFT, x_position(ratio));
+    let width = (to - from).max(1.0);
     let middle = y + 9.0;
     format!(
         "<text class=\"who\" x=\"{:.0}\" y=\"{middle:.0}\">{}</text><rect class=\"{kind}\" x=\"{from:.1}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"11\"/>\
          <text x=\"{:.1}\" y=\"{middle:.0}\">{}</text>\n",
         LEFT - 10.0,
         escaped(who),
-        one.max(here) + 5.0,
+        to + 5.0,
         ratio_text(Some(ratio))
     )
 }
@@ -130,7 +145,7 @@ mod tests {
             {"who": "bare", "kind": "limit", "samples": [1.0]},
             {"who": "none", "kind": "native", "samples": []}]}]}]});
         let svg = draw(&found);
-        assert_eq!(svg.matches("<rect").count(), 2 + 3, "{svg}");
+        assert_eq!(svg.matches("<rect").count(), 3 + 4, "{svg}");
         assert!(svg.contains("A &amp; B") && svg.contains("100x") && svg.contains("0.50x"));
     }
 }

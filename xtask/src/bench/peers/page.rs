@@ -55,7 +55,7 @@ fn unit(figure: &Value) -> &str {
 fn body(found: &Value) -> String {
     let mut text = head(found);
     text.push_str(
-        "![How many times worse than Tramline each peer is](images/benchmarks.svg)\n\n## Targets\n\n",
+        "![Relative cost compared with Tramline, lower is better](images/benchmarks.svg)\n\n## Targets\n\n",
     );
     text.push_str(&targets::table(found));
     text.push_str(&targets::ranking(found));
