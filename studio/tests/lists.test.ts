@@ -1,6 +1,7 @@
 // The filter of the list of runs, and the answers to a question.
 import { expect, test } from "vitest";
 import { draft, answerRequest } from "../src/inbox/answer";
+import { askedForm, initialContent } from "../src/inbox/form";
 import { filterOf, isFiltered, queryOf, searchOf } from "../src/runs/filter";
 
 test("a filter is written to the URL and read from it", () => {
@@ -29,4 +30,11 @@ test("an answer carries what belongs to it and nothing else", () => {
   expect(answerRequest("extend", { ...begun, budget: { calls: "many" } })).toEqual({ wrong: "calls must be an integer above 0" });
   expect(answerRequest("skip", { ...begun, output: '{"a": 1}' })).toEqual({ answer: "skip", output: { a: 1 } });
   expect(answerRequest("skip", { ...begun, output: "{" })).toHaveProperty("wrong");
+});
+
+test("a form begins with its defaults", () => {
+  const schema = { type: "object", properties: { name: { type: "string" }, size: { type: "string", enum: ["s", "l"], default: "s" } } };
+  const asked = { checkpoint_id: "chk_1", options: ["submit"], form: { message: "m", schema, defaults: { name: "Ada" } } };
+  expect(initialContent(asked)).toEqual({ size: "s", name: "Ada" });
+  expect(askedForm({ checkpoint_id: "chk_1", options: ["proceed"] })).toBeUndefined();
 });

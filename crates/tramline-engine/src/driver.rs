@@ -18,6 +18,7 @@ use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
 use tramline_expr::Limits;
 use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::form::FormQuestion;
 use tramline_workflow::ids::{NodeIx, Seq, StepNo};
 use tramline_workflow::journal::{
     Answer, Event, EventTooLarge, Outcome, Pause, ProposedCall, RunEvent,
@@ -28,6 +29,7 @@ use tramline_workflow::scope::EvalMoment;
 use tramline_workflow::step::{self, BreakpointHit, StepWork};
 
 mod append_conflict;
+mod ask_form;
 mod call_settings;
 mod calls;
 mod claim_check;
@@ -74,6 +76,8 @@ enum Completion {
     SettingsRead(NodeIx),
     /// The gate of a procedure judged a call that needs approval.
     GateJudged(Token, Box<ProposedCall>, Option<Failure>),
+    /// The time-out of a form was listed.
+    FormListed(Token, Box<FormQuestion>, Result<(), Fault>),
 }
 
 /// Why a driver woke up.
@@ -106,6 +110,8 @@ pub(crate) struct Driver {
     looked_up: HashSet<NodeIx>,
     /// The judgement of a procedure's gate on calls that need approval.
     judgements: HashMap<NodeIx, proposal::GateJudgement>,
+    /// Forms whose time-out is listed, before they are asked.
+    listed_forms: HashMap<NodeIx, (Token, Box<FormQuestion>)>,
     /// Nodes whose approved call is checked against settings that were just read.
     settings_read: HashSet<NodeIx>,
     deadline: Option<Pin<Box<Sleep>>>,
@@ -157,6 +163,7 @@ impl Driver {
             not_found: HashMap::new(),
             looked_up: HashSet::new(),
             judgements: HashMap::new(),
+            listed_forms: HashMap::new(),
             settings_read: HashSet::new(),
             deadline: None,
             stopping: false,
@@ -285,6 +292,7 @@ impl Driver {
                 failure,
             }),
             StepWork::Wait(until_ms) => return self.begin_wait(step, node, until_ms),
+            StepWork::Ask(form) => return self.ask_form(token, form),
             StepWork::Call { tool, arguments } => {
                 if self.awaits_new_approval(token)? {
                     return Ok(());

@@ -45,6 +45,7 @@ mod event_stream;
 mod expiry;
 mod export;
 mod fork;
+mod forms;
 mod inline_poll;
 mod listeners;
 mod load;
@@ -341,7 +342,8 @@ impl Engine {
     }
 
     async fn answer_pause(&self, asked: &Checkpoint, said: PauseAnswer) -> Result<(), Fault> {
-        let said = self.check_edited_answers(&asked.run, vec![said]).await?;
+        let said = self.check_form_answers(&asked.run, vec![said]).await?;
+        let said = self.check_edited_answers(&asked.run, said).await?;
         let mut said = self.redact_answers(said).await;
         self.end_abandoned_children(&asked.run, &said).await?;
         let Some(PauseAnswer {

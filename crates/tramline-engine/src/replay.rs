@@ -128,6 +128,7 @@ async fn answer_all(
             Pause::Approval { .. }
             | Pause::InDoubt { .. }
             | Pause::Effect { .. }
+            | Pause::Form { .. }
             | Pause::Child { .. }
             | Pause::Budget { .. } => false,
         };

@@ -9,6 +9,7 @@ use tramline_workflow::flaw::Flaw;
 use tramline_workflow::tool_schema::{BuiltinSchemas, ToolSchemas};
 use yaml_graph::GraphDocument;
 
+mod ask_form;
 pub mod call_sites;
 mod conversion_loss;
 mod detect;
@@ -25,6 +26,7 @@ pub mod tool_plan;
 mod workflow_builder;
 pub mod yaml_graph;
 
+pub use ask_form::tool_input_schema as ask_input_schema;
 pub use conversion_loss::ConvertedDocument;
 pub(crate) use conversion_loss::LossCollector;
 pub use source_kind::{SourceKind, detect_kind_name};

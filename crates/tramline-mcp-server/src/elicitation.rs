@@ -19,7 +19,7 @@ use tramline_engine::{Engine, Fault, LoadedRun, QuestionReader, Respondent};
 use tramline_views::pause_view::Extent;
 use tramline_workflow::authority::AnswerChannel;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
-use tramline_workflow::journal::{Event, Pause, RunEvent};
+use tramline_workflow::journal::{Answer, Event, Pause, RunEvent};
 
 mod form;
 pub(crate) mod url;
@@ -29,6 +29,8 @@ pub(crate) mod url;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// Maximum number of questions of a run asked at once; the others follow when these are answered.
 const QUESTIONS_MAX: usize = 16;
+/// How often a form is shown again after an answer that does not fit it.
+const FORM_ATTEMPTS_MAX: usize = 10;
 /// Name in the journal of an answer through a client. It distinguishes a reused question from an answer through
 /// another channel.
 const CLIENT_NAME: &str = "MCP client";
@@ -94,7 +96,7 @@ pub(super) async fn input_requests(
     let mut requests = InputRequests::new();
     let pauses = loaded.run.pauses.iter().filter(|(seq, _)| asked(**seq));
     for (seq, pause) in pauses.take(QUESTIONS_MAX) {
-        let form = question_form(engine, &loaded, *seq, pause).await?;
+        let form = question_form(engine, &loaded, (*seq, pause), None).await?;
         let request = InputRequest::Elicitation(ElicitRequest::new(form));
         let asked = Checkpoint {
             run: run.clone(),
@@ -109,13 +111,13 @@ pub(super) async fn input_requests(
 async fn question_form(
     engine: &Engine,
     loaded: &LoadedRun,
-    seq: Seq,
-    pause: &Pause,
+    (seq, pause): (Seq, &Pause),
+    note: Option<&str>,
 ) -> Result<ElicitRequestParams, Fault> {
     let asked = engine
         .pause_detail(loaded, seq, pause, Extent::Bounded, QuestionReader::Agent)
         .await;
-    let shown = form::FormQuestion { asked, pause };
+    let shown = form::FormQuestion { asked, pause, note };
     form::form(&loaded.run.graph, &loaded.run.id, &shown).map_err(form_fault)
 }
 
@@ -250,10 +252,28 @@ async fn elicit(
     (seq, pause): &(Seq, Pause),
     context: &RequestContext<RoleServer>,
 ) -> Result<Option<AfterElicitation>, Fault> {
+    let mut note: Option<String> = None;
+    for _ in 0..FORM_ATTEMPTS_MAX {
+        match elicit_once(shared, underway, (seq, pause), note.as_deref(), context).await {
+            // The answer does not fit the form: the person sees why, and corrects it.
+            Err(Fault::Rejected(says)) if pause.form().is_some() => note = Some(says),
+            other => return other,
+        }
+    }
+    Ok(None)
+}
+
+async fn elicit_once(
+    shared: &SharedState,
+    underway: &AwaitedRun,
+    (seq, pause): (&Seq, &Pause),
+    note: Option<&str>,
+    context: &RequestContext<RoleServer>,
+) -> Result<Option<AfterElicitation>, Fault> {
     let engine = &shared.engine;
     let asked = checkpoint(underway, *seq);
     let loaded = engine.load(&underway.run).await?;
-    let form = question_form(engine, &loaded, *seq, pause).await?;
+    let form = question_form(engine, &loaded, (*seq, pause), note).await?;
     drop(loaded);
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     let options = PeerRequestOptions::no_options();
@@ -308,7 +328,12 @@ pub(super) async fn record_answer(
                 false => AnswerChannel::Agent,
             };
             let by = Respondent::new(by, channel);
-            engine.answer(asked, answer, by, why).await
+            let is_cancel = answer == Answer::Cancel;
+            match engine.answer(asked, answer, by, why).await {
+                // Without a `cancel` edge, dismissing a form decides nothing.
+                Err(Fault::Rejected(_)) if is_cancel => return Ok(false),
+                other => other,
+            }
         }
         FormAnswer::Decided(FormDecision::Abort, why) => {
             engine.abort(&asked.run, by.into(), why).await

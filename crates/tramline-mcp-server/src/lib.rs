@@ -23,6 +23,7 @@ mod connection;
 mod document_check;
 mod elicitation;
 mod error_codes;
+mod form_answer;
 mod http;
 mod options;
 mod pause_reply;

@@ -11,6 +11,7 @@ pub(crate) fn checkpoint_type(pause: &Pause) -> &'static str {
         Pause::Approval { .. } | Pause::Effect { .. } => "approval_required",
         Pause::InDoubt { .. } => "in_doubt",
         Pause::Child { .. } => "child_waiting",
+        Pause::Form { .. } => "form",
         Pause::Budget { .. } => "budget_exceeded",
     }
 }

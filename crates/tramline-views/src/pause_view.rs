@@ -2,6 +2,7 @@
 
 use tramline_expr::{Map, Value};
 use tramline_workflow::authority::{BudgetSource, approval_source};
+use tramline_workflow::form::{FormQuestion, form_fields};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
 use tramline_workflow::journal::Entry;
@@ -36,6 +37,7 @@ pub fn message(graph: &Graph, pause: &Pause) -> String {
         Pause::Effect { .. } => {
             format!("{id} is about to repeat a call that was already made; allow it?")
         }
+        Pause::Form { form, .. } => format!("{id} asks: {}", form.message),
         Pause::Child { run, .. } => {
             format!("{id} waits for {run}, which is waiting for an answer; answer it there")
         }
@@ -61,6 +63,7 @@ pub fn default_extension(pause: &Pause) -> Option<Budget> {
         | Pause::InDoubt { .. }
         | Pause::Break { .. }
         | Pause::Effect { .. }
+        | Pause::Form { .. }
         | Pause::Child { .. } => None,
     }
 }
@@ -87,6 +90,7 @@ pub fn pause_value(graph: &Graph, run: &RunId, seq: Seq, pause: &Pause) -> Value
         Pause::Break { reason, .. } => told.insert("reason", reason.clone().into()),
         Pause::InDoubt { step, .. } => told.insert("step", (*step).into()),
         Pause::Effect { .. } => None,
+        Pause::Form { form, .. } => told.insert("form", form_value(form, Extent::Bounded)),
         Pause::Child { run, .. } => told.insert("run_id", run.as_str().into()),
         Pause::Budget {
             what,
@@ -106,6 +110,33 @@ pub fn pause_value(graph: &Graph, run: &RunId, seq: Seq, pause: &Pause) -> Value
     told.insert("options", Value::array(options));
     if let Some(call) = call_value(pause, Extent::Bounded) {
         told.insert("call", call);
+    }
+    told.into()
+}
+
+/// The question of a form as data: `message`, `schema`, `fields` in the flat subset that every client
+/// draws, `defaults`, `answered_by`, and `until_ms` if it times out. Lists have no `fields`.
+fn form_value(form: &FormQuestion, extent: Extent) -> Value {
+    let fields = form_fields(form).into_iter().map(|field| {
+        Value::object([
+            ("name", Value::from(field.name)),
+            ("schema", field.schema),
+            ("required", field.is_required.into()),
+            ("json", field.is_json.into()),
+        ])
+    });
+    let mut told = Map::new();
+    told.insert("message", form.message.clone().into());
+    told.insert("schema", form.schema.clone());
+    if extent == Extent::Whole {
+        told.insert("fields", Value::array(fields));
+    }
+    if !form.defaults.is_null() {
+        told.insert("defaults", form.defaults.clone());
+    }
+    told.insert("answered_by", form.answered_by.as_str().into());
+    if let Some(until_ms) = form.until_ms {
+        told.insert("until_ms", until_ms.into());
     }
     told.into()
 }
@@ -131,6 +162,9 @@ pub fn detailed_value(
     };
     if let Some(call) = call_value(pause, extent) {
         told.insert("call", call);
+    }
+    if let Some(form) = pause.form() {
+        told.insert("form", form_value(form, Extent::Whole));
     }
     told.insert("requested", context::requester_value(run));
     told.insert("done", context::calls_value(run, entries));

@@ -329,6 +329,10 @@ impl StepTracker {
                     | Answer::ProceedWith { .. }
                     | Answer::Reject
                     | Answer::Retry
+                    | Answer::Submit { .. }
+                    | Answer::Decline
+                    | Answer::Cancel
+                    | Answer::TimeOut
                     | Answer::Extend { .. } => None,
                 };
                 Update::Answered(PauseResponse {

@@ -30,6 +30,8 @@ pub(crate) struct AnswerBody {
     budget: Option<Told>,
     /// With `proceed`: all arguments, if a person edited them.
     arguments: Option<Told>,
+    /// With `submit`: the fields of the form.
+    content: Option<Told>,
     why: Option<String>,
     by: Option<String>,
 }
@@ -172,7 +174,21 @@ fn parse_answer(given: &AnswerBody, pause: &Pause) -> Result<Answer, ApiError> {
             "`arguments` are only valid with the answer `proceed`",
         ));
     }
+    if given.content.is_some() && word != "submit" {
+        return Err(ApiError::bad_request(
+            "`content` is only valid with the answer `submit`",
+        ));
+    }
     Ok(match word {
+        "submit" => Answer::Submit {
+            content: given
+                .content
+                .clone()
+                .unwrap_or_else(|| Told::Object(Default::default()))
+                .into(),
+        },
+        "decline" => Answer::Decline,
+        "cancel" => Answer::Cancel,
         "proceed" => match &given.arguments {
             Some(arguments) => Answer::ProceedWith {
                 arguments: arguments.clone().into(),

@@ -4,6 +4,7 @@
 //! ([`AnswerChannel`]). [`may_answer`] is the complete rule. The engine applies it to every answer
 //! before the answer is journaled, and docs/security.md contains the same table.
 
+use crate::form::FormRespondents;
 use crate::graph::Graph;
 use crate::journal::Pause;
 use serde::{Deserialize, Serialize};
@@ -126,6 +127,10 @@ pub enum PauseReason {
     Destructive,
     /// The document says `approval`.
     Document,
+    /// The document asks with a form (`ask`).
+    Form,
+    /// The document asks with a form that only a person may fill in (`answered-by: people`).
+    PersonForm,
     /// The caller's budget for its own run is exhausted.
     CallerBudget,
     /// A layer is finished.
@@ -142,12 +147,14 @@ pub enum PauseReason {
 
 impl PauseReason {
     /// Every reason, in table order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Policy,
         Self::Confirm,
         Self::OperatorBudget,
         Self::Destructive,
+        Self::PersonForm,
         Self::Document,
+        Self::Form,
         Self::CallerBudget,
         Self::InDoubt,
         Self::Effect,
@@ -164,6 +171,8 @@ impl PauseReason {
             Self::OperatorBudget => "operator-budget",
             Self::Destructive => "destructive",
             Self::Document => "document",
+            Self::Form => "form",
+            Self::PersonForm => "person-form",
             Self::CallerBudget => "caller-budget",
             Self::Layer => "layer",
             Self::InDoubt => "in-doubt",
@@ -179,6 +188,8 @@ impl PauseReason {
             Self::Policy | Self::Confirm | Self::OperatorBudget => true,
             Self::Destructive
             | Self::Document
+            | Self::Form
+            | Self::PersonForm
             | Self::CallerBudget
             | Self::Layer
             | Self::InDoubt
@@ -206,6 +217,10 @@ impl PauseReason {
             Pause::InDoubt { .. } => Self::InDoubt,
             Pause::Break { .. } => Self::Breakpoint,
             Pause::Effect { .. } => Self::Effect,
+            Pause::Form { form, .. } => match form.answered_by {
+                FormRespondents::Anyone => Self::Form,
+                FormRespondents::People => Self::PersonForm,
+            },
             Pause::Child { .. } => Self::Child,
         }
     }
@@ -263,7 +278,7 @@ impl AgentAnswers {
 /// Why an answer is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerRefusal {
-    /// The operator requires an answer from a person.
+    /// The operator or the document requires an answer from a person.
     PersonOnly,
     /// The client can ask its user, so an agent must not relay the answer.
     UseForm,
@@ -279,7 +294,7 @@ impl AnswerRefusal {
     /// The reason as a sentence.
     pub fn message(self) -> &'static str {
         match self {
-            Self::PersonOnly => "the operator requires a person to answer this",
+            Self::PersonOnly => "a person must answer this",
             Self::UseForm => "your client can show its user a form, so the user must answer there",
             Self::AgentsOff => "the operator does not let agents answer (`approvals.agents: none`)",
             Self::PersonEdits => "only a person may change the arguments of a call",
@@ -306,20 +321,25 @@ pub fn may_answer(
         | PauseReason::Breakpoint
         | PauseReason::Child
         | PauseReason::CallerBudget => Ok(()),
-        PauseReason::Policy | PauseReason::Confirm | PauseReason::OperatorBudget => {
-            Err(AnswerRefusal::PersonOnly)
-        }
+        PauseReason::Policy
+        | PauseReason::Confirm
+        | PauseReason::OperatorBudget
+        | PauseReason::PersonForm => Err(AnswerRefusal::PersonOnly),
         PauseReason::Destructive
         | PauseReason::Document
+        | PauseReason::Form
         | PauseReason::InDoubt
         | PauseReason::Effect
             if agents == AgentAnswers::None =>
         {
             Err(AnswerRefusal::AgentsOff)
         }
-        PauseReason::Destructive | PauseReason::Document if form => Err(AnswerRefusal::UseForm),
+        PauseReason::Destructive | PauseReason::Document | PauseReason::Form if form => {
+            Err(AnswerRefusal::UseForm)
+        }
         PauseReason::Destructive
         | PauseReason::Document
+        | PauseReason::Form
         | PauseReason::InDoubt
         | PauseReason::Effect => Ok(()),
     }

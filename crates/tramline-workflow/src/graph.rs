@@ -46,6 +46,8 @@ pub enum CompiledAction {
     FanOut(CompiledTemplate, CompiledTemplate),
     /// The time a wait ends.
     Time(CompiledTemplate),
+    /// The message of a form, and the values with which it begins.
+    Form(CompiledTemplate, Option<CompiledTemplate>),
     /// The expression of a transform.
     Expression(Expression),
     /// The rules of a switch, each with the label it picks.
@@ -204,6 +206,11 @@ impl Graph {
     pub fn handles_failure(&self, at: NodeIx) -> bool {
         let mut outs = self.out_edges(at).iter();
         outs.any(|out| out.label == crate::workflow::ERROR_LABEL)
+    }
+
+    /// Whether a node has an edge with this label.
+    pub fn has_label(&self, at: NodeIx, label: &str) -> bool {
+        self.out_edges(at).iter().any(|out| out.label == label)
     }
 
     /// The outgoing edges of a node.

@@ -9,6 +9,7 @@ pub mod cycles;
 pub mod explanation;
 pub mod failure;
 pub mod flaw;
+pub mod form;
 pub mod graph;
 pub mod ids;
 pub mod inspect;

@@ -71,6 +71,8 @@ impl NodeKind {
         &kind("choose", "switch", "tramline.choose", NodeShape::Diamond);
     /// Waits for a time.
     pub const WAIT: &'static Self = &kind("wait", "wait", "tramline.wait", NodeShape::Hexagon);
+    /// Asks a person to fill in a form.
+    pub const ASK: &'static Self = &kind("ask", "ask", "tramline.ask", NodeShape::Slanted);
     /// Where a run ends.
     pub const EXIT: &'static Self = &kind("exit", "exit", "tramline.exit", NodeShape::End);
 }
@@ -84,6 +86,7 @@ impl Action {
             Self::Compute { .. } => NodeKind::COMPUTE,
             Self::Choose { .. } => NodeKind::CHOOSE,
             Self::Wait(_) => NodeKind::WAIT,
+            Self::Ask(_) => NodeKind::ASK,
             Self::Exit => NodeKind::EXIT,
         }
     }

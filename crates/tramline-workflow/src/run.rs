@@ -80,8 +80,8 @@ pub struct Run {
     pub(crate) fan_outs: BTreeMap<StepNo, FanOut>,
     /// The breakpoints, if any are set.
     pub(crate) breakpoints: Option<Box<CompiledBreakpoints>>,
-    /// Outputs given in answers for visits that are about to start.
-    pub(crate) given_outputs: Vec<(NodeIx, Value)>,
+    /// Outputs given in answers for visits that are about to start, by the position of the pause.
+    pub(crate) given_outputs: BTreeMap<Seq, GivenOutput>,
     /// Approved calls that are about to be made, by the position of the pause.
     pub(crate) approved_calls: BTreeMap<Seq, Box<ProposedCall>>,
     /// Tokens held back by a pause, by the position of the pause.
@@ -94,6 +94,15 @@ pub struct Run {
     pub(crate) records: TaskRecords,
     /// The node and label of every visit, for rebuilding the flow when the graph is extended.
     visit_trail: Vec<(NodeIx, Str, Option<u32>)>,
+}
+
+/// The output that an answer gave for a visit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GivenOutput {
+    /// The label, if not the default one.
+    pub(crate) label: Option<Str>,
+    /// The output.
+    pub(crate) output: Value,
 }
 
 /// A step that has started and not ended.
@@ -210,7 +219,7 @@ impl Run {
             pending_outcome: None,
             fan_outs: BTreeMap::new(),
             breakpoints: watching,
-            given_outputs: Vec::new(),
+            given_outputs: BTreeMap::new(),
             approved_calls: BTreeMap::new(),
             held_tokens: BTreeMap::new(),
             budget_pause: None,

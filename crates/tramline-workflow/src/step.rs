@@ -1,6 +1,7 @@
 //! Computes what a step has to do, without doing it.
 
 use crate::failure::{Failure, FailureKind};
+use crate::form::{FormQuestion, TIMEOUT_LABEL};
 use crate::graph::{CompiledAction, CompiledTemplate};
 use crate::ids::ToolName;
 use crate::journal::{FanOutItem, ProposedCall};
@@ -10,6 +11,7 @@ use crate::workflow::{Action, FanOutSpec};
 use std::cell::Cell;
 use tramline_expr::{ExprError, Limits, Map, Str, Value, missing_paths};
 
+mod ask;
 mod breakpoints;
 mod proposal;
 mod wait;
@@ -46,6 +48,8 @@ pub enum StepWork {
     },
     /// A wait until this time, in milliseconds since 1970.
     Wait(i64),
+    /// A form that a person fills in.
+    Ask(Box<FormQuestion>),
 }
 
 /// Items per fan-out step; each of them is a step with a call.
@@ -60,10 +64,15 @@ pub fn evaluate(run: &Run, token: &Token, moment: EvalMoment, limits: &Limits) -
         draws: Cell::new(0),
     };
     let node = run.graph.node(token.node);
-    if token.clearance.has_given_output
-        && let Some((_, output)) = run.given_outputs.iter().find(|(at, _)| *at == token.node)
-    {
-        return done(output.clone());
+    if let Some(given) = run.given_outputs.get(&token.clearance.given_at) {
+        let is_late = given.label.as_deref() == Some(TIMEOUT_LABEL);
+        return match is_late && !run.graph.has_label(token.node, TIMEOUT_LABEL) {
+            true => StepWork::Failed(ask::timeout_failure(&node.id)),
+            false => StepWork::Done {
+                label: given.label.clone(),
+                output: given.output.clone(),
+            },
+        };
     }
     if let Some(call) = run.approved_calls.get(&token.clearance.approved_pause) {
         return approved_work(call);
@@ -119,12 +128,20 @@ pub fn evaluate(run: &Run, token: &Token, moment: EvalMoment, limits: &Limits) -
                 )),
             }
         }
+        (Action::Ask(form), CompiledAction::Form(message, defaults)) => {
+            let parts = (message, defaults.as_ref());
+            ask::ask(&view, (&node.id, form), node.timeout_ms, parts, limits)
+        }
         (Action::Choose { otherwise, .. }, CompiledAction::Rules(rules)) => {
             evaluate_switch(&view, &node.id, rules, otherwise.as_ref(), limits)
         }
         // A graph is only built once all its nodes are compiled.
         (
-            Action::Compute { .. } | Action::Call { .. } | Action::Choose { .. } | Action::Wait(_),
+            Action::Compute { .. }
+            | Action::Call { .. }
+            | Action::Choose { .. }
+            | Action::Wait(_)
+            | Action::Ask(_),
             _,
         ) => StepWork::Failed(Failure::new(
             FailureKind::Expression,

@@ -4,6 +4,7 @@
 //! [`Graph::build`](crate::graph::Graph::build) does that.
 
 use crate::authority::ApprovalSource;
+use crate::form::FormSpec;
 use crate::ids::ToolName;
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
@@ -156,6 +157,8 @@ pub enum Action {
     },
     /// Waits, and passes on the output of the previous node.
     Wait(WaitTime),
+    /// Asks a person to fill in a form; its output is the content of the answer.
+    Ask(Box<FormSpec>),
     /// Ends the run with the output of the previous node.
     Exit,
 }

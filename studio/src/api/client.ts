@@ -103,6 +103,6 @@ export const api = {
 
   approvals: () => request<{ approvals: T.Question[]; more: boolean }>("GET", "/api/approvals"),
   approval: (checkpoint: string) => request<T.Question>("GET", `/api/approvals/${encodePart(checkpoint)}`),
-  answer: (checkpoint: string, given: { answer: string; why?: string; by?: string; output?: T.Json; budget?: T.Json; arguments?: T.Json }) =>
+  answer: (checkpoint: string, given: { answer: string; why?: string; by?: string; output?: T.Json; budget?: T.Json; arguments?: T.Json; content?: T.Json }) =>
     request<T.Run>("POST", `/api/approvals/${encodePart(checkpoint)}`, given),
 };

@@ -22,7 +22,7 @@ export type DocumentRow = { id: string; name: string; path: string; format: stri
 export type DocumentText = DocumentRow & { text: string };
 
 export type NodeKind =
-  | "entry" | "call" | "compute" | "choose" | "wait" | "exit"
+  | "entry" | "call" | "compute" | "choose" | "wait" | "ask" | "exit"
   | "prompt" | "decision" | "terminal" | "hub";
 
 export type GraphNode = {

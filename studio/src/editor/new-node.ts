@@ -23,10 +23,13 @@ function isNamed(what: string): { server: string; tool: string } {
 
 const words: FieldPrompt = { label: "Text", hint: "text of the node" };
 const said: NodeTemplate = { ask: words, made: (what) => ({ text: what }) };
+/** The answer of a new question: one text. */
+const answerSchema: Json = { type: "object", properties: { answer: { type: "string" } }, required: ["answer"] };
 /** A Markdown step has the form of an IR node. */
 const STEPS: { [kind: string]: NodeTemplate } = {
   call: { ask: { label: "Type", hint: "read-file" }, made: (what) => ({ type: what, params: {} }) },
   compute: { ask: expression, made: (what) => ({ type: "transform", params: { expr: what } }) },
+  ask: { ask: { label: "Message", hint: "What is your name?" }, made: (what) => ({ type: "ask", params: { message: what, schema: answerSchema } }) },
 };
 
 const KINDS: { [format: string]: { [kind: string]: NodeTemplate } } = {
@@ -35,6 +38,7 @@ const KINDS: { [format: string]: { [kind: string]: NodeTemplate } } = {
     compute: { ask: expression, made: (what) => ({ transform: { expr: what } }) },
     choose: { ask: { label: "Rule", hint: "JSON Logic or JSONata" }, made: (what, on) => ({ conditions: [{ rule: rule(what), next: on }] }) },
     wait: { ask: { label: "For", hint: "10s" }, made: (what) => ({ for: what }) },
+    ask: { ask: { label: "Message", hint: "What is your name?" }, made: (what) => ({ message: what, schema: answerSchema }) },
     workflow: { ask: { label: "Workflow", hint: "name" }, made: (what) => ({ workflow: what, args: {} }) },
     exit: { made: () => ({}) },
   },

@@ -19,6 +19,7 @@ const KIND_LOOKS: { [kind in NodeKind]: KindLook } = {
   compute: { word: "compute", icon: "M11 3.5c-2-1-3 0-3.3 2L6.5 12c-.3 1.5-1.5 2-3 1.3M4.5 7.5h6", outline: slanted, colour: "--k-expr" },
   choose: { word: "choice", icon: "M8 14V9L3.5 4.5M8 9l4.5-4.5M3 8V4h4M13 8V4H9", outline: hexagon, colour: "--k-switch" },
   wait: { word: "wait", icon: "M4 2h8M4 14h8M5 2c0 3 6 3 6 6s-6 3-6 6M11 2c0 3-6 3-6 6s6 3 6 6", outline: flag, colour: "--k-wait" },
+  ask: { word: "ask", icon: "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.3 8.7 8 9.2 8 10M8 12.5v.5", outline: slanted, colour: "--k-ask" },
   prompt: { word: "instruction", icon: "M3 3h10v8H8l-3 3v-3H3z", outline: note, colour: "--k-ask" },
   decision: { word: "decision", icon: "M8 2l6 6-6 6-6-6z", outline: hexagon, colour: "--k-switch" },
   terminal: { word: "end", icon: "M4 4h8v8H4z", outline: stadium, colour: "--k-flow" },

@@ -9,6 +9,9 @@ export const WORDS: { [answer: string]: { word: string; means: string } } = {
   reject: { word: "Reject", means: "The run ends as rejected; nothing else is done." },
   retry: { word: "Retry", means: "The call is made again." },
   skip: { word: "Skip", means: "The call is not made; the output below is used instead." },
+  submit: { word: "Submit", means: "The run continues with the fields above." },
+  decline: { word: "Decline", means: "The run continues where the document says, or ends as rejected." },
+  cancel: { word: "Dismiss", means: "The run continues where the document says, or the question stays open." },
   extend: { word: "Extend budget", means: "The amounts below are added to the budget." },
 };
 
@@ -29,7 +32,7 @@ export function draft(question: Question): Draft {
   return { why: "", by: "", output: "null", budget: spent ? { [spent]: again } : {} };
 }
 
-export type AnswerRequest = { answer: string; why?: string; by?: string; output?: Json; budget?: Json; arguments?: Json };
+export type AnswerRequest = { answer: string; why?: string; by?: string; output?: Json; budget?: Json; arguments?: Json; content?: Json };
 
 /** The answer as a request; invalid JSON or numbers are reported. */
 export function answerRequest(answer: string, from: Draft): AnswerRequest | { wrong: string } {

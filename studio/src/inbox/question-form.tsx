@@ -1,13 +1,16 @@
 // A question of a run with its possible answers: a reason, a replacement output, more budget.
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { Question } from "../api/types";
+import { invalidJsonField } from "../form/schema-form";
 import { ErrorMessage } from "../shell/load";
 import { readStored, store } from "../shell/stored";
 import { toast } from "../ui/toast";
 import { BUDGET, draft, answerRequest, answerWords } from "./answer";
 import { CallView } from "./call-view";
 import { EditArguments, useEditing } from "./edit-arguments";
+import { askedForm, initialContent } from "./form";
+import { FormAnswer } from "./form-answer";
 
 type Props = { question: Question; onAnswered: () => void; /** Shows only what a decision needs; a comment can be added. */ brief?: boolean };
 
@@ -21,9 +24,19 @@ export function QuestionForm({ question, onAnswered, brief }: Props) {
   const [busy, setBusy] = useState(false);
   const id = useId();
   const editing = useEditing(question);
+  const [content, setContent] = useState(() => initialContent(question));
+  const form = useRef<HTMLDivElement>(null);
   const say = async (answer: string) => {
     const sent = answerRequest(answer, said);
     if ("wrong" in sent) return setWrong(new Error(sent.wrong));
+    if (answer === "submit") {
+      const flawed = form.current && invalidJsonField(form.current);
+      if (flawed) {
+        flawed.focus();
+        return setWrong(new Error("A field contains invalid JSON."));
+      }
+      sent.content = content;
+    }
     if (answer === "proceed" && editing.open) {
       const typed = editing.typed();
       if ("wrong" in typed) return setWrong(new Error(typed.wrong));
@@ -46,6 +59,11 @@ export function QuestionForm({ question, onAnswered, brief }: Props) {
       <p>{question.message ?? "The run is waiting for an answer."}</p>
       <CallView question={question} brief={brief} />
       <EditArguments editing={editing} />
+      {askedForm(question) && (
+        <div ref={form}>
+          <FormAnswer question={question} value={content} onChange={setContent} />
+        </div>
+      )}
       {comments && (
         <div className="row comment">
           <label>
@@ -73,7 +91,7 @@ export function QuestionForm({ question, onAnswered, brief }: Props) {
         ))}
       <div className="row" role="group" aria-label="Answers">
         {question.options.map((option) => (
-          <button key={option} type="button" data-answer={option} disabled={busy} title={answerWords(option, question).means} className={option === "proceed" ? "go" : option === "reject" ? "stop" : undefined} onClick={() => void say(option)}>
+          <button key={option} type="button" data-answer={option} disabled={busy} title={answerWords(option, question).means} className={option === "proceed" || option === "submit" ? "go" : option === "reject" ? "stop" : undefined} onClick={() => void say(option)}>
             {option === "proceed" && editing.open ? "Approve with these arguments" : answerWords(option, question).word}
           </button>
         ))}

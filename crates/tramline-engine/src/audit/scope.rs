@@ -68,6 +68,10 @@ fn answer_name(answer: &Answer) -> &'static str {
         Answer::Retry => "retry",
         Answer::Skip { .. } => "skip",
         Answer::Extend { .. } => "extend",
+        Answer::Submit { .. } => "submit",
+        Answer::Decline => "decline",
+        Answer::Cancel => "cancel",
+        Answer::TimeOut => "timeout",
     }
 }
 
@@ -99,6 +103,7 @@ impl AuditDecision {
             | Pause::Layer { .. }
             | Pause::Break { .. }
             | Pause::Effect { .. }
+            | Pause::Form { .. }
             | Pause::Budget { .. } => None,
         };
         let literal = match written {
@@ -137,9 +142,14 @@ impl AuditDecision {
                     let budget = serde_json::to_value(budget).unwrap_or_default();
                     Some(("extension", budget.into()))
                 }
-                Answer::Proceed | Answer::ProceedWith { .. } | Answer::Reject | Answer::Retry => {
-                    None
-                }
+                Answer::Submit { content } => Some(("content", content.clone())),
+                Answer::Proceed
+                | Answer::ProceedWith { .. }
+                | Answer::Reject
+                | Answer::Retry
+                | Answer::Decline
+                | Answer::Cancel
+                | Answer::TimeOut => None,
             },
             why: None,
             refused: None,

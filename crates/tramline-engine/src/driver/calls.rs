@@ -320,6 +320,12 @@ impl Driver {
                 let owner = "another replica, because our lease had run out".into();
                 Err(Fault::Elsewhere { run, owner })
             }
+            Completion::FormListed(token, form, listed) => {
+                self.preparing.retain(|at| *at != token.node);
+                listed?;
+                self.listed_forms.insert(token.node, (token, form));
+                Ok(())
+            }
             Completion::TimerFired(step) => self.on_timer(step),
             Completion::CallEnded(step, number, answer) => {
                 if self

@@ -114,6 +114,7 @@ impl Driver {
             | Pause::InDoubt { .. }
             | Pause::Break { .. }
             | Pause::Child { .. }
+            | Pause::Form { .. }
             | Pause::Budget { .. } => {}
         }
         let step = self.run.step_count + 1;

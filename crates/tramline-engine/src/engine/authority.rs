@@ -189,6 +189,9 @@ impl EngineInner {
             Pause::InDoubt { .. } => {
                 format!("tramline {options}runs answer {asked} --retry")
             }
+            Pause::Form { .. } => {
+                format!("tramline {options}runs answer {asked} --set FIELD=VALUE")
+            }
             Pause::Approval { .. }
             | Pause::Layer { .. }
             | Pause::Break { .. }

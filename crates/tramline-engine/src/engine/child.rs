@@ -278,6 +278,7 @@ pub(super) fn awaited_children(run: &Run) -> Vec<RunId> {
         | Pause::InDoubt { .. }
         | Pause::Break { .. }
         | Pause::Effect { .. }
+        | Pause::Form { .. }
         | Pause::Budget { .. } => None,
     };
     run.pauses.values().filter_map(child).collect()

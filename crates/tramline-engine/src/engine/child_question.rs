@@ -95,6 +95,10 @@ impl Engine {
             Answer::Proceed
             | Answer::ProceedWith { .. }
             | Answer::Retry
+            | Answer::Submit { .. }
+            | Answer::Decline
+            | Answer::Cancel
+            | Answer::TimeOut
             | Answer::Extend { .. } => false,
         };
         let said: Vec<_> = said.iter().filter(gives_up).collect();

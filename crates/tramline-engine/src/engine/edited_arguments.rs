@@ -38,7 +38,7 @@ impl Engine {
             match self.check_edit(&run, pause, arguments).await {
                 Ok(answer) => one.answer = answer,
                 Err(fault) => {
-                    self.audit_rejected_edit(&run, one, &fault).await?;
+                    self.audit_rejected_answer(&run, one, &fault).await?;
                     return Err(fault);
                 }
             }
@@ -46,8 +46,8 @@ impl Engine {
         Ok(said)
     }
 
-    /// Records a rejected edit in the audit.
-    async fn audit_rejected_edit(
+    /// Records an answer that cannot be used in the audit.
+    pub(super) async fn audit_rejected_answer(
         &self,
         run: &Run,
         said: &PauseAnswer,
@@ -224,9 +224,11 @@ fn not_editable(pause: &Pause) -> String {
         Pause::InDoubt { .. } => {
             "the call may have been made already; a retry repeats it unchanged"
         }
-        Pause::Layer { .. } | Pause::Break { .. } | Pause::Child { .. } | Pause::Budget { .. } => {
-            "the pause is not about a call"
-        }
+        Pause::Layer { .. }
+        | Pause::Break { .. }
+        | Pause::Child { .. }
+        | Pause::Form { .. }
+        | Pause::Budget { .. } => "the pause is not about a call",
     };
     format!("arguments cannot be edited here: {why}")
 }

@@ -74,11 +74,17 @@ impl Engine {
             Answer::Skip { output } => Answer::Skip {
                 output: settings.redact(output),
             },
+            Answer::Submit { content } => Answer::Submit {
+                content: settings.redact(content),
+            },
             // Edited arguments that contain a secret were rejected before.
             other @ (Answer::Proceed
             | Answer::ProceedWith { .. }
             | Answer::Reject
             | Answer::Retry
+            | Answer::Decline
+            | Answer::Cancel
+            | Answer::TimeOut
             | Answer::Extend { .. }) => other,
         };
         (answer, why)

@@ -367,6 +367,7 @@ impl Engine {
         loaded: Option<LoadedRun>,
         said: Vec<PauseAnswer>,
     ) -> Result<Option<RunHandle>, Fault> {
+        let said = self.check_form_answers(id, said).await?;
         let said = self.check_edited_answers(id, said).await?;
         let said = self.redact_answers(said).await;
         self.end_abandoned_children(id, &said).await?;

@@ -20,6 +20,7 @@ mod debugging;
 mod descendants;
 mod documents;
 mod expiry;
+mod forms;
 mod gate_arguments;
 mod graph_features;
 mod imported_runs;

@@ -2,6 +2,7 @@
 
 use super::arguments;
 use super::{ENTRY_NAMES, dependency_edge};
+use crate::ask_form::{self, DEFAULTS, MESSAGE};
 use crate::workflow_builder::{NodeSources, WorkflowBuilder};
 use crate::yaml_graph::nodes::NodeType;
 use crate::yaml_graph::{fields, node_options};
@@ -203,6 +204,10 @@ impl<'t> TaskDraft<'t> {
         let tool = fields::required_string(at, owner, "tool", hint, flaws);
         self.sources.tool = tool.map(|(_, at)| at);
         let tool = tool.and_then(|(name, at)| tool_name(name, at, flaws));
+        if tool.as_ref() == Some(&ask_form::tool()) {
+            self.read_question(at, owner, ids, flaws);
+            return;
+        }
         let mut arguments = Template::Literal(Value::object::<Str>([]));
         if let Some((key, given)) = fields::first_present(at, &["arguments", "args"]) {
             self.sources.arguments = Some(given);
@@ -226,6 +231,38 @@ impl<'t> TaskDraft<'t> {
             tool: tool.unwrap_or_else(|| ToolName::new("builtin", "")),
             arguments,
         };
+    }
+
+    /// Reads the question of a task that asks with a form.
+    fn read_question(
+        &mut self,
+        at: Spanned<'t>,
+        owner: &str,
+        ids: &TaskIds<'t>,
+        flaws: &mut FlawCollector,
+    ) {
+        let Some((_, given)) = fields::first_present(at, &["arguments", "args"]) else {
+            let hint = "write `message` and `schema`";
+            fields::report_missing(at, owner, "arguments", hint, flaws);
+            return;
+        };
+        self.sources.arguments = Some(given);
+        fields::warn_unknown(given, owner, &ask_form::ASK_FIELDS, flaws);
+        let mut reader = arguments::ArgumentReader::new(ids, flaws);
+        let mut part = |key: &str| Some(reader.template(fields::present(given, key)?));
+        let parts = (part(MESSAGE), part(DEFAULTS));
+        let arguments::ArgumentReader {
+            references,
+            parameters,
+            ..
+        } = reader;
+        self.parameters = parameters;
+        references
+            .into_iter()
+            .for_each(|(id, at)| self.add_dependency(id, at));
+        if let Some(form) = ask_form::read(given, owner, parts, flaws) {
+            self.node.action = Action::Ask(Box::new(form));
+        }
     }
 
     /// Adds the task and its dependencies to the workflow.

@@ -7,7 +7,7 @@ use crate::reference::{
     reference_of,
 };
 use crate::yaml_graph::write::{write_limits, write_options};
-use crate::{ConvertedDocument, LossCollector};
+use crate::{ConvertedDocument, LossCollector, ask_form};
 use std::collections::{HashMap, HashSet};
 use tramline_expr::{Map, Str, Value};
 use tramline_workflow::cycles::closing_edges;
@@ -163,6 +163,12 @@ impl<'a> DagWriter<'a> {
                 Action::Wait(_) => {
                     self.lost.add(format!("the wait `{}`", node.id));
                     continue;
+                }
+                Action::Ask(form) => {
+                    task.insert("tool", ask_form::tool().to_string().into());
+                    let mut arguments = Map::new();
+                    ask_form::write(form, &mut arguments, |part| Some(self.template(part)));
+                    task.insert("arguments", arguments.into());
                 }
                 Action::Compute { expression } => {
                     task.insert("expr", expression.clone().into());

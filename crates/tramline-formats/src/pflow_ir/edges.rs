@@ -2,6 +2,7 @@
 
 use super::nodes::{END, SWITCH};
 use super::reference_scope::ReferenceScope;
+use crate::ask_form::{ASK, ASK_EDGES, edge_field};
 use crate::workflow_builder::WorkflowBuilder;
 use crate::yaml_graph::fields;
 use std::collections::HashMap;
@@ -127,7 +128,9 @@ impl<'t> EdgeReader<'_, 't> {
             };
             let action = fields::optional_string(at, "action", flaws);
             let label = action.map_or(DEFAULT_LABEL, |(action, _)| action.as_str());
-            let known = [DEFAULT_LABEL, ERROR_LABEL].contains(&label);
+            let is_ask = self.names.kind(&from) == Some(ASK);
+            let known = [DEFAULT_LABEL, ERROR_LABEL].contains(&label)
+                || is_ask && edge_field(label).is_some();
             if let Some((action, at)) = action
                 && !known
                 && self.names.kind(&from) != Some(SWITCH)
@@ -164,6 +167,12 @@ impl<'t> EdgeReader<'_, 't> {
         }
         if let Some(labels) = picks.filter(|_| self.ordered || next.is_some()) {
             self.add_switch_edges(number, &from, &labels);
+        }
+        for (key, label) in ASK_EDGES {
+            if let Some((to, field)) = fields::optional_string(at, key, flaws) {
+                self.add_edge_to(&from, to.trim(), label, field, flaws);
+                self.record_branch(&from, to.trim());
+            }
         }
         if let Some((key, field)) = fields::first_present(at, &ON_ERROR)
             && let Some((to, field)) = fields::string_value(field, key, flaws)

@@ -2,6 +2,7 @@
 
 use super::node_types::BUILTINS;
 use super::nodes::{self, END, SWITCH, TRANSFORM};
+use crate::ask_form::{self, ASK};
 use crate::yaml_graph::editor_schema;
 use serde_json::json;
 use tramline_expr::Value;
@@ -23,7 +24,7 @@ fn retry_schema() -> serde_json::Value {
 
 /// The schema of an IR document.
 pub fn json_schema() -> Value {
-    let own = [TRANSFORM, SWITCH, END, WORKFLOWS];
+    let own = [TRANSFORM, SWITCH, END, WORKFLOWS, ASK];
     let known: Vec<_> = BUILTINS.into_iter().chain(own).collect();
     let mut node = json!({
         "type": "object",
@@ -77,6 +78,9 @@ pub fn json_schema() -> Value {
             json!({"type": "string", "description": "The next node after a failure, or `end`."});
         node["properties"][name] = error;
     }
+    for (name, _) in ask_form::ASK_EDGES {
+        node["properties"][name] = ask_form::field_schema(name).unwrap_or_default();
+    }
     for name in nodes::CACHE_FIELDS {
         node["properties"][name] = json!({"description": "Accepted, but has no effect."});
     }
@@ -86,7 +90,7 @@ pub fn json_schema() -> Value {
         "properties": {
             "from": {"type": "string"},
             "to": {"type": "string"},
-            "action": {"type": "string", "description": "`default`, `error`, or a branch of a switch."}
+            "action": {"type": "string", "description": "`default`, `error`, a branch of a switch, or `decline`, `cancel` or `timeout` of a form."}
         },
         "additionalProperties": false
     });

@@ -6,6 +6,7 @@ use super::reference_scope::{LocalInputs, ReferenceScope, operands_of};
 use super::templates::TemplateReader;
 use super::{batch, retry, subworkflow};
 use crate::ReadOptions;
+use crate::ask_form::{self, ASK, DEFAULTS, MESSAGE};
 use crate::reference::OutputReference;
 use crate::workflow_builder::NodeSources;
 use crate::yaml_graph::nodes::NodeType;
@@ -20,7 +21,7 @@ use tramline_workflow::text::{display_name, nearest};
 use tramline_workflow::workflow::{Action, Node, SwitchRule, WORKFLOW_SERVER as WORKFLOWS};
 
 /// The known fields of a node.
-const FIELDS: [&str; 21] = [
+const FIELDS: [&str; 27] = [
     "id",
     "type",
     "purpose",
@@ -42,6 +43,12 @@ const FIELDS: [&str; 21] = [
     "idempotent",
     "readOnly",
     "join",
+    "on-decline",
+    "onDecline",
+    "on-cancel",
+    "onCancel",
+    "on-timeout",
+    "onTimeout",
 ];
 
 /// Node types that are not tools; these exist only in Tramline.
@@ -226,12 +233,13 @@ impl<'t> NodeReader<'_, 't> {
             END => return Some(Action::Exit),
             WORKFLOWS => return subworkflow::read(self, sources, flaws),
             CODE => return self.reject_code(flaws),
+            ASK => return self.ask(sources, flaws),
             _ => {}
         }
         let Some(tool) = node_types::tool_for_type(kind, self.servers) else {
             let known = BUILTINS
                 .into_iter()
-                .chain([TRANSFORM, SWITCH, END, WORKFLOWS]);
+                .chain([TRANSFORM, SWITCH, END, WORKFLOWS, ASK]);
             let hint = match nearest(kind, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "name a tool as `server:tool` or `mcp-server-tool`".to_owned(),
@@ -278,6 +286,21 @@ impl<'t> NodeReader<'_, 't> {
             locals: Some(self.locals),
             flaws,
         }
+    }
+
+    /// Reads the question of a node that asks with a form.
+    fn ask(&self, sources: &mut NodeSources<'t>, flaws: &mut FlawCollector) -> Option<Action> {
+        let Some(params) = self.params else {
+            self.report_missing(MESSAGE, "write `message` and `schema` into `params`", flaws);
+            return None;
+        };
+        sources.arguments = self.params;
+        fields::warn_unknown(params, self.owner, &ask_form::ASK_FIELDS, flaws);
+        let mut reader = self.reader(flaws);
+        let mut part = |key: &str| Some(reader.template(fields::present(params, key)?));
+        let parts = (part(MESSAGE), part(DEFAULTS));
+        let form = ask_form::read(params, self.owner, parts, flaws)?;
+        Some(Action::Ask(Box::new(form)))
     }
 
     fn reject_code(&self, flaws: &mut FlawCollector) -> Option<Action> {

@@ -3,6 +3,7 @@
 use super::node_types::{BUILTINS, IR_VERSION};
 use super::nodes::{END, SWITCH, TRANSFORM};
 use super::templates::{INDEX_NAME, REFERENCE_START};
+use crate::ask_form;
 use crate::reference::{
     OutputReference, ReferenceOperand, ReferencePath, ReferenceStep, TextPart, parse_steps,
     path_of, pieces_of, reference_of,
@@ -193,6 +194,11 @@ impl IrWriter<'_> {
                 self.lost.add(format!("the wait `{}`", node.id));
                 let params = Value::object([("expr", "$previousNode()".into())]);
                 (TRANSFORM.to_owned(), params)
+            }
+            Action::Ask(form) => {
+                let mut params = Map::new();
+                ask_form::write(form, &mut params, |part| self.template(node, part));
+                (ask_form::ASK.to_owned(), params.into())
             }
             Action::Compute { expression } => {
                 let params = Value::object([("expr", expression.clone().into())]);

@@ -11,7 +11,7 @@ use tramline_workflow::flaw::FlawCode;
 use tramline_workflow::text::display_name;
 
 /// The fields of a step that are not parameters of its tool.
-pub(super) const STEP_FIELDS: [&str; 14] = [
+pub(super) const STEP_FIELDS: [&str; 17] = [
     "type",
     "batch",
     "loop",
@@ -19,6 +19,9 @@ pub(super) const STEP_FIELDS: [&str; 14] = [
     "approval",
     "next",
     "on-error",
+    "on-decline",
+    "on-cancel",
+    "on-timeout",
     "inputs",
     "cache",
     "prompt_cache",
@@ -30,8 +33,17 @@ pub(super) const STEP_FIELDS: [&str; 14] = [
 /// The front matter fields that are read.
 const FRONT_MATTER_FIELDS: [&str; 4] = ["name", "mcpServers", "servers", "executionLimits"];
 /// Parameters whose line may end with a ` #` comment, because their values never contain prose.
-const COMMENTED_FIELDS: [&str; 7] = [
-    "type", "next", "on-error", "workflow", "while", "until", "source",
+const COMMENTED_FIELDS: [&str; 10] = [
+    "type",
+    "next",
+    "on-error",
+    "on-decline",
+    "on-cancel",
+    "on-timeout",
+    "workflow",
+    "while",
+    "until",
+    "source",
 ];
 /// Blocks that contain YAML even if their fence does not say so.
 const YAML_BLOCKS: [&str; 5] = ["batch", "loop", "retry", "inputs", "output_schema"];

@@ -3,11 +3,12 @@
 //! The content is that of the IR, with edges written in the steps.
 
 use super::ir_assembler::STEP_FIELDS;
-use crate::{ConvertedDocument, LossCollector, pflow_ir};
+use crate::{ConvertedDocument, LossCollector, ask_form, pflow_ir};
 use std::collections::HashSet;
 use tramline_expr::{Map, Str, Value};
 use tramline_syntax::document::is_unquoted_string;
 use tramline_syntax::yaml_text;
+use tramline_workflow::form::{CANCEL_LABEL, DECLINE_LABEL, TIMEOUT_LABEL};
 use tramline_workflow::workflow::{DEFAULT_LABEL, ERROR_LABEL, Workflow};
 
 /// Longest list or object written on one line, in characters.
@@ -299,6 +300,20 @@ impl<'a> MarkdownWriter<'a> {
         {
             let to = self.target(id, ERROR_LABEL);
             self.parameter("on-error", &to.into());
+        }
+        let kind = self.steps[at].get("type").and_then(Value::as_str);
+        for label in [DECLINE_LABEL, CANCEL_LABEL, TIMEOUT_LABEL] {
+            let has = self
+                .edges
+                .iter()
+                .any(|way| way.from == id && way.label == label);
+            if let Some(field) = ask_form::edge_field(label)
+                && kind == Some(ask_form::ASK)
+                && has
+            {
+                let to = self.target(id, label);
+                self.parameter(field, &to.into());
+            }
         }
     }
 

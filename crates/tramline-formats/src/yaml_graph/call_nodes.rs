@@ -1,7 +1,8 @@
-//! Call and wait nodes: tool, arguments, fan-out and waiting time.
+//! Call, wait and ask nodes: tool, arguments, fan-out, waiting time and form.
 
 use super::nodes::NodeDraft;
 use super::{arguments, fields};
+use crate::ask_form::{self, ASK_EDGES, DEFAULTS, MESSAGE};
 use tramline_expr::{Str, Value};
 use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
@@ -9,7 +10,7 @@ use tramline_workflow::flaw::FlawCode;
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::text::parse_duration_ms;
 use tramline_workflow::workflow::{
-    Action, FanOutSpec, ItemFailures, Template, WORKFLOW_SERVER, WaitTime,
+    Action, Edge, FanOutSpec, ItemFailures, Template, WORKFLOW_SERVER, WaitTime,
 };
 
 /// Default number of parallel calls of a fan-out.
@@ -142,6 +143,26 @@ impl<'t> NodeDraft<'t> {
             "for" => WaitTime::For(time),
             _ => WaitTime::Until(time),
         }))
+    }
+
+    pub(super) fn read_ask(&mut self, flaws: &mut FlawCollector) -> Option<Action> {
+        for (field, label) in ASK_EDGES {
+            if let Some((to, at)) = fields::optional_string(self.at, field, flaws) {
+                let edge = Edge::labelled(self.node.id.clone(), to.clone(), label);
+                self.edges.push((edge, at));
+            }
+        }
+        // The paths of the question's expressions begin at the node.
+        self.sources.arguments = Some(self.at);
+        let owner = self.owner_text();
+        let mut part = |key: &str| {
+            let at = fields::present(self.at, key)?;
+            arguments::check_expression_objects(at, flaws);
+            Some(arguments::template(at.value))
+        };
+        let parts = (part(MESSAGE), part(DEFAULTS));
+        let form = ask_form::read(self.at, &owner, parts, flaws)?;
+        Some(Action::Ask(Box::new(form)))
     }
 }
 

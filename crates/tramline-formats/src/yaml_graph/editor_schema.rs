@@ -5,6 +5,7 @@
 
 use super::nodes::{COMMON_FIELDS, KINDS, NodeType};
 use super::{limits, node_options, tools};
+use crate::ask_form;
 use serde_json::{Map, Value as Json, json};
 use tramline_expr::Value;
 
@@ -179,6 +180,7 @@ fn node_type_schema(kind: NodeType) -> Json {
         NodeType::Mcp => &["server", "tool"],
         NodeType::Workflow => &["workflow"],
         NodeType::Wait => &[],
+        NodeType::Ask => &["message", "schema"],
         NodeType::Transform => &["transform"],
         NodeType::Switch => &["conditions"],
         NodeType::Exit => &[],
@@ -196,6 +198,9 @@ fn node_type_schema(kind: NodeType) -> Json {
 /// The schema of one field of a node. Fields that are the same for every type are in [`careful`].
 fn node_field_schema(name: &str, kind: NodeType) -> Json {
     match (name, kind) {
+        (name, NodeType::Ask) if ask_form::field_schema(name).is_some() => {
+            ask_form::field_schema(name).unwrap_or_default()
+        }
         ("next", NodeType::Switch) => string_schema("The next node if no rule matches."),
         ("next", _) => json!({
             "type": ["string", "array"],

@@ -30,10 +30,10 @@ pub(super) const ON_ERROR: [&str; 2] = ["on-error", "onError"];
 
 /// The option fields that nodes of a type may have, including `on-error`.
 pub(super) fn option_fields(kind: NodeType) -> &'static [&'static str] {
-    if kind.can_fail() {
-        &["timeout", "retry", "approval", "on-error", "onError"]
-    } else {
-        &[]
+    match (kind.has_attempts(), kind.can_fail()) {
+        (true, _) => &["timeout", "retry", "approval", "on-error", "onError"],
+        (false, true) => &["on-error", "onError"],
+        (false, false) => &[],
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn read_with_retry(
             ),
         }
     }
-    if !kind.is_none_or(NodeType::can_fail) {
+    if !kind.is_none_or(NodeType::has_attempts) {
         return;
     }
     node.timeout_ms = fields::present(at, "timeout").and_then(|at| timeout(at, flaws));

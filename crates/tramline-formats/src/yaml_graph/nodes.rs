@@ -1,6 +1,7 @@
 //! A node as written in the file: its action, edges and source locations.
 
 use super::{fields, node_options};
+use crate::ask_form;
 use tramline_expr::{Str, Value};
 use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
@@ -17,30 +18,33 @@ pub(crate) enum NodeType {
     Transform,
     Switch,
     Wait,
+    Ask,
     Exit,
 }
 
 /// All names of a type; `mcp_tool` is legacy.
-pub(super) const KINDS: [(&str, NodeType); 8] = [
+pub(super) const KINDS: [(&str, NodeType); 9] = [
     ("entry", NodeType::Entry),
     ("mcp", NodeType::Mcp),
     ("workflow", NodeType::Workflow),
     ("transform", NodeType::Transform),
     ("switch", NodeType::Switch),
     ("wait", NodeType::Wait),
+    (ask_form::ASK, NodeType::Ask),
     ("exit", NodeType::Exit),
     ("mcp_tool", NodeType::Mcp),
 ];
 
 impl NodeType {
     /// All types.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Entry,
         Self::Mcp,
         Self::Workflow,
         Self::Transform,
         Self::Switch,
         Self::Wait,
+        Self::Ask,
         Self::Exit,
     ];
 
@@ -53,6 +57,21 @@ impl NodeType {
             Self::Transform => &["transform", "next"],
             Self::Switch => &["conditions", "next"],
             Self::Wait => &["for", "until", "next"],
+            Self::Ask => &[
+                "message",
+                "schema",
+                "defaults",
+                "timeout",
+                "answered-by",
+                "answeredBy",
+                "next",
+                "on-decline",
+                "onDecline",
+                "on-cancel",
+                "onCancel",
+                "on-timeout",
+                "onTimeout",
+            ],
             Self::Exit => &[],
         }
     }
@@ -65,15 +84,24 @@ impl NodeType {
             Self::Transform => "transform",
             Self::Switch => "switch",
             Self::Wait => "wait",
+            Self::Ask => ask_form::ASK,
             Self::Exit => "exit",
         }
     }
 
-    /// Whether the node can take time, fail or need approval.
+    /// Whether the node can fail.
     pub(super) fn can_fail(self) -> bool {
         match self {
-            Self::Mcp | Self::Workflow | Self::Transform | Self::Switch => true,
+            Self::Mcp | Self::Workflow | Self::Transform | Self::Switch | Self::Ask => true,
             Self::Entry | Self::Wait | Self::Exit => false,
+        }
+    }
+
+    /// Whether the node has attempts, which can take time, be repeated or need approval.
+    pub(super) fn has_attempts(self) -> bool {
+        match self {
+            Self::Mcp | Self::Workflow | Self::Transform | Self::Switch => true,
+            Self::Entry | Self::Wait | Self::Ask | Self::Exit => false,
         }
     }
 }
@@ -168,6 +196,7 @@ impl<'t> NodeDraft<'t> {
             Some(NodeType::Wait) => self.read_wait(flaws).unwrap_or(stand_in),
             Some(NodeType::Transform) => self.read_transform(flaws).unwrap_or(stand_in),
             Some(NodeType::Switch) => self.read_switch(flaws),
+            Some(NodeType::Ask) => self.read_ask(flaws).unwrap_or(stand_in),
             None => stand_in,
         };
         if !matches!(self.kind, Some(NodeType::Mcp)) {
@@ -357,6 +386,7 @@ fn node_type(
                 ("transform", "transform"),
                 ("server", "mcp"),
                 ("workflow", "workflow"),
+                ("message", "ask"),
             ];
             let hint = match telling.iter().find(|(field, _)| at.get(field).is_some()) {
                 Some((_, kind)) => format!("add `type: {kind}`"),

@@ -2,6 +2,7 @@
 
 use super::nodes::NodeType;
 use super::{ServerInfo, limits};
+use crate::ask_form;
 use crate::{ConvertedDocument, LossCollector};
 use std::collections::HashMap;
 use tramline_expr::{Map, Str, Value};
@@ -107,6 +108,7 @@ fn write_node(node: &Node, edges: &[&Edge], lost: &mut LossCollector) -> Value {
         Action::Call { tool, .. } if tool.server == WORKFLOW_SERVER => NodeType::Workflow,
         Action::Call { .. } => NodeType::Mcp,
         Action::Wait(_) => NodeType::Wait,
+        Action::Ask(_) => NodeType::Ask,
         Action::Compute { .. } => NodeType::Transform,
         Action::Choose { .. } => NodeType::Switch,
         Action::Exit => NodeType::Exit,
@@ -127,14 +129,14 @@ fn write_node(node: &Node, edges: &[&Edge], lost: &mut LossCollector) -> Value {
         map.insert("tool", tool.tool.clone().into());
     }
     match &node.approval {
-        Some(reason) if kind.can_fail() => {
+        Some(reason) if kind.has_attempts() => {
             map.insert("approval", reason.clone().into());
         }
         Some(_) => lost.add(format!("the approval of `{}`", node.id)),
         None => {}
     }
     write_action(node, edges, &mut map, lost);
-    if kind.can_fail() {
+    if kind.has_attempts() {
         write_options(node, &mut map);
     }
     write_edges(node, edges, &mut map, lost);
@@ -160,6 +162,7 @@ fn write_action(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut LossColl
             };
             map.insert(key, arguments(template, false));
         }
+        Action::Ask(form) => ask_form::write(form, map, |part| Some(arguments(part, false))),
         Action::Compute { expression } => {
             let expr = [("expr", expression.clone().into())];
             map.insert("transform", Value::object(expr));
@@ -255,7 +258,14 @@ fn write_edges(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut LossColle
     let is_choice = matches!(node.action, Action::Choose { .. });
     let mut next = Vec::new();
     let mut on_error: Option<&Str> = None;
+    let is_ask = matches!(node.action, Action::Ask(_));
     for edge in edges.iter().filter(|edge| !chosen(&edge.label)) {
+        if let Some(field) = ask_form::edge_field(&edge.label).filter(|_| is_ask)
+            && !map.contains_key(field)
+        {
+            map.insert(field, edge.to.clone().into());
+            continue;
+        }
         if edge.label == ERROR_LABEL && on_error.is_none() {
             on_error = Some(&edge.to);
         } else if edge.label == DEFAULT_LABEL && !is_choice {

@@ -123,6 +123,129 @@ fn irs_read_back_in_meaning() {
     }
 }
 
+/// A form in every format, with every field and edge.
+#[test]
+fn forms_read_back() {
+    let schema = r#"{"type": "object", "required": ["n"], "properties": {"n": {"type": "integer", "title": "N"},
+        "a": {"type": "object", "properties": {"$ref": {"type": "string"}}}}}"#;
+    let yaml = format!(
+        r#"{{version: "1.0", server: {{name: x, version: "1"}}, tools: [{{name: t, description: d,
+        inputSchema: {{type: object}}, nodes: [
+        {{id: start, type: entry, next: form}},
+        {{id: form, type: ask, message: {{expr: '"How many? " & start.x'}}, schema: {schema},
+          defaults: {{n: $.start.n, a: {{"$ref": {{value: "$1"}}}}}}, timeout: 2d, answered-by: people,
+          next: end, on-decline: other, onCancel: other, on-timeout: other, on-error: other}},
+        {{id: other, type: transform, transform: {{expr: "1"}}, next: end}},
+        {{id: end, type: exit}}]}}]}}"#
+    );
+    let dag = format!(
+        r#"{{"name": "x", "tasks": [{{"id": "a", "expr": "1"}},
+        {{"id": "form", "tool": "builtin:ask", "arguments": {{"message": "How many? $OUTPUT[a]", "schema": {schema},
+          "defaults": {{"n": "$OUTPUT[a]"}}, "timeout": 5000}}}}]}}"#
+    );
+    let ir = format!(
+        r#"{{"name": "x", "inputs": {{"who": {{"type": "string"}}}}, "nodes": [
+        {{"id": "form", "type": "ask", "params": {{"message": "How many, ${{who}}?", "schema": {schema},
+          "defaults": {{"n": 1}}, "answered-by": "people"}}, "on-decline": "other"}},
+        {{"id": "other", "type": "transform", "params": {{"expr": "1"}}}}]}}"#
+    );
+    let markdown = "# X\n\nAsks.\n\n## Inputs\n\n### who\n\nWho.\n\n- type: string\n\n## Steps\n\n### form\n\n\
+        Asks.\n\n- type: ask\n- message: How many, ${who}?\n- next: last\n- on-decline: other\n\n```yaml schema\n\
+        type: object\nproperties:\n  n: {type: integer}\n```\n\n### other\n\nNot.\n\n- type: transform\n\
+        - expr: '1'\n\n### last\n\nLast.\n\n- type: transform\n- expr: form.n\n\n## Outputs\n\n### n\n\nN.\n\n\
+        - source: ${last}\n";
+    for (text, format) in [
+        (yaml.as_str(), Format::Yaml),
+        (&dag, Format::Dag),
+        (&ir, Format::Ir),
+        (markdown, Format::Markdown),
+    ] {
+        let hint = ReadOptions {
+            format: Some(format),
+            ..ANY
+        };
+        let read = |text: &str| match tramline_formats::read(text.as_bytes(), hint) {
+            Ok(read) => read.document,
+            Err(flaws) => panic!("{flaws:#?}\n{text}"),
+        };
+        let document = read(text);
+        let workflow = &document.workflows[0].workflow;
+        let asks = workflow.nodes.iter().find(|node| node.id == "form");
+        let asks = asks.map(|node| &node.action);
+        assert!(matches!(asks, Some(Action::Ask(_))), "{asks:?}");
+        let written = match format {
+            Format::Yaml => as_yaml(&document),
+            Format::Dag => json_dag::write(&document.servers, workflow),
+            Format::Ir => pflow_ir::write(&document.servers, workflow),
+            Format::Markdown => {
+                tramline_formats::pflow_markdown::write(&document.servers, workflow)
+            }
+        };
+        assert_eq!(written.losses, Vec::<String>::new(), "{}", written.text);
+        let again = read(&written.text);
+        let again = &again.workflows[0].workflow;
+        assert_eq!(again.nodes, workflow.nodes, "{}", written.text);
+        let count = |workflow: &Workflow| workflow.edges.len();
+        assert_eq!(count(again), count(workflow), "{}", written.text);
+        for edge in &workflow.edges {
+            assert!(again.edges.contains(edge), "{edge:?}: {}", written.text);
+        }
+    }
+}
+
+#[test]
+fn flaws_of_forms_name_their_place() {
+    let node = |more: &str| {
+        format!(
+            "{{version: '1.0', server: {{name: x, version: '1'}}, tools: [{{name: t, description: d, inputSchema: \
+             {{type: object}}, nodes: [{{id: a, type: entry, next: form}}, {{id: form, type: ask, next: b, {more}}}, \
+             {{id: b, type: exit}}]}}]}}"
+        )
+    };
+    let fine = "schema: {type: object, properties: {n: {type: string}}}";
+    for (more, pointer, says) in [
+        (fine.to_owned(), "/tools/0/nodes/1", "message"),
+        ("message: m".into(), "/tools/0/nodes/1", "schema"),
+        (
+            "message: m, schema: {type: string}".into(),
+            "/tools/0/nodes/1/schema",
+            "type: object",
+        ),
+        (
+            "message: m, schema: {type: object, properties: {n: {type: text}}}".into(),
+            "/tools/0/nodes/1/schema/properties/n/type",
+            "not a type",
+        ),
+        (
+            format!("message: m, {fine}, answered-by: nobody"),
+            "/tools/0/nodes/1/answered-by",
+            "`anyone` or `people`",
+        ),
+        (
+            format!("message: m, {fine}, timeout: 3000d"),
+            "/tools/0/nodes/1/timeout",
+            "a year",
+        ),
+        (
+            format!("message: $.nowhere.x, {fine}"),
+            "/tools/0/nodes/1/message",
+            "nowhere",
+        ),
+        (
+            format!("message: m, {fine}, on-decline: c"),
+            "/tools/0/nodes/1/on-decline",
+            "there is no node `c`",
+        ),
+    ] {
+        let text = node(&more);
+        let flaws = tramline_formats::read(text.as_bytes(), ANY).unwrap_err();
+        let found = flaws
+            .iter()
+            .find(|flaw| flaw.span.pointer == pointer && flaw.message.contains(says));
+        assert!(found.is_some(), "{more}: {flaws:#?}");
+    }
+}
+
 #[test]
 fn conversion_losses_are_listed() {
     let text = r#"{version: "1.0", server: {name: x, version: "1"}, tools: [{name: t, description: d,

@@ -6,6 +6,7 @@ use rmcp::model::{
 use serde_json::json;
 use tramline_expr::{Str, Value};
 use tramline_views::pause_view;
+use tramline_workflow::form::{FormQuestion as AskedForm, content_from_texts, form_fields};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::RunId;
 use tramline_workflow::journal::{Answer, Pause};
@@ -66,6 +67,8 @@ fn form_options(pause: &Pause) -> &'static [FormOption] {
         Pause::InDoubt { .. } => IN_DOUBT_OPTIONS,
         Pause::Child { .. } => CHILD_OPTIONS,
         Pause::Budget { .. } => BUDGET_OPTIONS,
+        // The document describes the form.
+        Pause::Form { .. } => &[],
     }
 }
 
@@ -84,11 +87,13 @@ pub(crate) struct FormQuestion<'p> {
     pub(crate) asked: Value,
     /// The pause.
     pub(crate) pause: &'p Pause,
+    /// What was wrong with the answer before.
+    pub(crate) note: Option<&'p str>,
 }
 
 /// The question as text, with the call it is about.
 fn message_text(graph: &Graph, run: &RunId, shown: &FormQuestion<'_>) -> String {
-    let FormQuestion { asked, pause } = shown;
+    let FormQuestion { asked, pause, .. } = shown;
     let says = pause_view::message(graph, pause);
     let action = pause.node().map(|node| &graph.node(node).action);
     let called = match action {
@@ -136,6 +141,9 @@ pub(crate) fn form(
     shown: &FormQuestion<'_>,
 ) -> Result<ElicitRequestParams, serde_json::Error> {
     let pause = shown.pause;
+    if let Pause::Form { form, .. } = pause {
+        return document_form(graph, run, form, shown.note);
+    }
     let ways = form_options(pause);
     let words_of: Vec<_> = ways.iter().map(|(word, _)| *word).collect();
     let titles: Vec<_> = ways.iter().map(|(_, title)| *title).collect();
@@ -166,8 +174,55 @@ pub(crate) fn form(
     })
 }
 
+/// The form that a document describes, in the flat subset that clients draw.
+fn document_form(
+    graph: &Graph,
+    run: &RunId,
+    form: &AskedForm,
+    note: Option<&str>,
+) -> Result<ElicitRequestParams, serde_json::Error> {
+    let fields = form_fields(form);
+    let required = fields.iter().filter(|field| field.is_required);
+    let required: Vec<_> = required.map(|field| field.name.to_string()).collect();
+    let fields = fields.iter();
+    let fields = fields.map(|field| (field.name.to_string(), (&field.schema).into()));
+    let properties: JsonObject = fields.collect();
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    let mut message = format!("{}\n\n(`{}`, {run})", form.message, graph.workflow.name);
+    if let Some(note) = note {
+        message = format!("{note}\n\n{message}");
+    }
+    Ok(ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message,
+        requested_schema: serde_json::from_value::<ElicitationSchema>(schema)?,
+    })
+}
+
+/// Reads the answer in a form that a document describes.
+fn read_document_form(form: &AskedForm, result: &ElicitResult) -> FormAnswer {
+    let answer = match result.action {
+        ElicitationAction::Accept => {
+            let content = result.content.clone();
+            let content = content.unwrap_or_else(|| JsonObject::new().into());
+            match content_from_texts(form, &content.into()) {
+                Ok(content) => Answer::Submit { content },
+                Err(says) => return FormAnswer::Invalid(says),
+            }
+        }
+        ElicitationAction::Decline => Answer::Decline,
+        ElicitationAction::Cancel => Answer::Cancel,
+        // The library's enum is non-exhaustive; an unknown action decides nothing.
+        _ => return FormAnswer::Undecided,
+    };
+    FormAnswer::Decided(FormDecision::Answer(answer), None)
+}
+
 /// Reads the answer in the form of a pause.
 pub(crate) fn read_answer(pause: &Pause, result: &ElicitResult) -> FormAnswer {
+    if let Pause::Form { form, .. } = pause {
+        return read_document_form(form, result);
+    }
     match result.action {
         ElicitationAction::Accept => {}
         ElicitationAction::Cancel => return FormAnswer::Undecided,
@@ -181,6 +236,7 @@ pub(crate) fn read_answer(pause: &Pause, result: &ElicitResult) -> FormAnswer {
                 | Pause::Break { .. }
                 | Pause::Effect { .. }
                 | Pause::Child { .. }
+                | Pause::Form { .. }
                 | Pause::Budget { .. } => FormAnswer::Undecided,
             };
         }

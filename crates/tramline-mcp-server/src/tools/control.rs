@@ -143,8 +143,8 @@ pub(crate) const TOOLS: &[ToolDef] = &[
         name: "approval_response",
         title: "Answer a workflow",
         description: "Answers a workflow that waits for a decision (approval_required, in_doubt, \
-                      budget_exceeded) at checkpoint_id. approved: false ends it. in_doubt \
-                      takes answer: retry, or skip with the output to use. With child_waiting, answer the \
+                      budget_exceeded, form) at checkpoint_id. approved: false ends it. in_doubt \
+                      takes answer: retry, or skip with the output to use. form takes content. With child_waiting, answer the \
                       question under child, with its run_id as workflow_id. Approvals required by \
                       the operator must come from a person; wait_seconds waits for that.",
         input_schema: r#"{
@@ -154,7 +154,8 @@ pub(crate) const TOOLS: &[ToolDef] = &[
                 "checkpoint_id": { "type": "string" },
                 "approved": { "type": "boolean" },
                 "feedback": { "type": "string", "maxLength": 10000 },
-                "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject"] },
+                "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject", "submit", "decline", "cancel"] },
+                "content": { "type": "object", "description": "The fields of a form" },
                 "output": { "description": "With skip" },
                 "budget": { "type": "object", "description": "With extend: how much more" },
                 "wait_seconds": {

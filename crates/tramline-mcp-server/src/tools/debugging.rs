@@ -104,12 +104,13 @@ pub(crate) const TOOLS: &[ToolDef] = &[
         name: "run_answer",
         title: "Answer a run",
         description: "Answers a waiting run at checkpoint_id with one of the answers it lists, \
-                      and resumes it; skip takes the output to use instead of a call.",
+                      and resumes it; skip takes the output to use instead of a call, submit the content of a form.",
         input_schema: r#"{
             "type": "object",
             "properties": {
                 "checkpoint_id": { "type": "string" },
-                "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject"] },
+                "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject", "submit", "decline", "cancel"] },
+                "content": { "type": "object", "description": "The fields of a form" },
                 "output": { "description": "With skip" },
                 "budget": { "type": "object", "description": "With extend: how much more" },
                 "wait_seconds": {

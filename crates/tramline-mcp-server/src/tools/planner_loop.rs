@@ -24,8 +24,8 @@ pub(crate) const TOOLS: &[ToolDef] = &[
                       data {context, intermediateResults, plan, semanticMatches, summaryMessage}. \
                       Without a model, only plans that certainly just read run at once. status \
                       plan_request: write the plan yourself, or a new one after a failed step, and \
-                      pass it to submit_plan. status paused: a person must answer; then call again \
-                      with runId only.",
+                      pass it to submit_plan; the step builtin:ask {message, schema} asks the user. status \
+                      paused: a person must answer; then call again with runId only.",
         input_schema: r#"{
             "type": "object",
             "properties": {

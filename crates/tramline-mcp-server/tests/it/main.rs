@@ -12,6 +12,7 @@ mod audit;
 mod authority;
 mod control;
 mod debugging;
+mod forms;
 mod http;
 mod http2;
 mod library;

@@ -6,11 +6,12 @@ use super::response::StepResult;
 use super::run_plan::is_summary;
 use super::state::LoopState;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tramline_engine::long_work;
-use tramline_engine::ports::Tool;
+use tramline_engine::ports::{Tool, ToolHints};
 use tramline_expr::{Map, Str, Value};
 use tramline_formats::tool_plan::{PlannedStep, ToolPlan};
+use tramline_workflow::ids::{BUILTIN, ToolName};
 use tramline_workflow::schema::Checker;
 use tramline_workflow::text::{display_name, nearest};
 
@@ -99,6 +100,18 @@ fn failed(step: &PlannedStep, unknown: bool, error: String) -> StepResult {
     }
 }
 
+/// The question that a plan may ask: a form, although no server has such a tool.
+static ASK: LazyLock<Arc<Tool>> = LazyLock::new(|| {
+    Arc::new(Tool {
+        name: ToolName::new(BUILTIN, "ask"),
+        title: None,
+        description: None,
+        input_schema: tramline_formats::ask_input_schema(),
+        output_schema: None,
+        hints: ToolHints::default(),
+    })
+});
+
 /// The tool that a step names, with or without its server.
 fn find<'t>(step: &PlannedStep, tools: &'t [Arc<Tool>]) -> Result<&'t Arc<Tool>, String> {
     let name = step.tool.as_str();
@@ -108,6 +121,7 @@ fn find<'t>(step: &PlannedStep, tools: &'t [Arc<Tool>]) -> Result<&'t Arc<Tool>,
     let same: Vec<_> = tools.iter().filter(|tool| tool.name.tool == name).collect();
     match same.as_slice() {
         [only] => Ok(only),
+        [] if name == ASK.name.to_string() || name == ASK.name.tool => Ok(&ASK),
         [] => {
             let names: Vec<_> = tools.iter().map(|tool| tool.name.to_string()).collect();
             let own = tools.iter().map(|tool| tool.name.tool.as_str());

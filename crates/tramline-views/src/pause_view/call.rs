@@ -81,6 +81,7 @@ pub fn is_editable(pause: &Pause) -> bool {
         | Pause::InDoubt { .. }
         | Pause::Break { .. }
         | Pause::Child { .. }
+        | Pause::Form { .. }
         | Pause::Budget { .. } => false,
     }
 }

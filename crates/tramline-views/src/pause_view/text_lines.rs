@@ -12,6 +12,9 @@ pub fn detail_lines(question: &Value) -> Vec<String> {
     if let Some(child) = question.get("child") {
         child_lines(child, &mut lines);
     }
+    if let Some(form) = question.get("form") {
+        form_lines(form, &mut lines);
+    }
     let Some(call) = question.get("call") else {
         return lines;
     };
@@ -49,6 +52,47 @@ fn child_lines(child: &Value, lines: &mut Vec<String>) {
         if !command.is_empty() {
             lines.push(format!("{INDENT}{INDENT}answer: {command}"));
         }
+    }
+}
+
+/// The fields of a form.
+fn form_lines(form: &Value, lines: &mut Vec<String>) {
+    let fields = form.get("fields").and_then(Value::as_array);
+    for field in fields.unwrap_or_default() {
+        let schema = field.get("schema").cloned().unwrap_or_default();
+        let name = text(field, "name");
+        let mut says = format!("{name}: {}", text(&schema, "type"));
+        if field.get("required").and_then(Value::as_bool) == Some(true) {
+            says.push_str(", required");
+        }
+        let choices = schema
+            .get("enum")
+            .or_else(|| schema.get("items")?.get("enum"));
+        let titled = schema
+            .get("oneOf")
+            .or_else(|| schema.get("items")?.get("anyOf"));
+        if let Some(choices) = choices.and_then(Value::as_array) {
+            let choices: Vec<_> = choices.iter().filter_map(Value::as_str).collect();
+            says.push_str(&format!(", one of {}", choices.join(", ")));
+        } else if let Some(choices) = titled.and_then(Value::as_array) {
+            let choices = choices.iter();
+            let choices =
+                choices.map(|it| format!("{} ({})", text(it, "const"), text(it, "title")));
+            says.push_str(&format!(
+                ", one of {}",
+                choices.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        if let Some(initial) = schema.get("default") {
+            says.push_str(&format!(", [{}]", initial.to_json()));
+        }
+        for key in ["title", "description"] {
+            let words = text(&schema, key);
+            if !words.is_empty() {
+                says.push_str(&format!("; {words}"));
+            }
+        }
+        lines.push(says);
     }
 }
 

@@ -213,6 +213,7 @@ impl TraceBuilder<'_> {
             Pause::Effect { .. } => {
                 asked.reason = Some("the original run already made this call".into());
             }
+            Pause::Form { form, .. } => asked.reason = Some(form.message.clone()),
             Pause::Child { run, .. } => {
                 asked.reason = Some(format!("{run} is paused").into());
             }

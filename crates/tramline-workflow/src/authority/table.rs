@@ -61,6 +61,8 @@ fn label(reason: PauseReason) -> &'static str {
         PauseReason::OperatorBudget => "the operator's budget",
         PauseReason::Destructive => "a destructive annotation",
         PauseReason::Document => "`approval` in a document",
+        PauseReason::Form => "`ask` in a document",
+        PauseReason::PersonForm => "`ask` with `answered-by: people`",
         PauseReason::CallerBudget => "the caller's own budget",
         PauseReason::InDoubt => "a call in doubt",
         PauseReason::Effect => "a fork that repeats a call",
@@ -87,6 +89,8 @@ mod tests {
             (PauseReason::OperatorBudget, person, person, person),
             (PauseReason::Destructive, None, form, None),
             (PauseReason::Document, None, form, None),
+            (PauseReason::Form, None, form, None),
+            (PauseReason::PersonForm, person, person, person),
             (PauseReason::CallerBudget, None, None, None),
             (PauseReason::InDoubt, None, None, None),
             (PauseReason::Effect, None, None, None),
@@ -123,12 +127,14 @@ mod tests {
                             true,
                             PauseReason::Policy
                             | PauseReason::Confirm
-                            | PauseReason::OperatorBudget,
+                            | PauseReason::OperatorBudget
+                            | PauseReason::PersonForm,
                         ) => Err(AnswerRefusal::PersonOnly),
                         (
                             true,
                             PauseReason::Destructive
                             | PauseReason::Document
+                            | PauseReason::Form
                             | PauseReason::InDoubt
                             | PauseReason::Effect,
                         ) => Err(AnswerRefusal::AgentsOff),

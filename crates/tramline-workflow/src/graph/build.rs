@@ -7,6 +7,7 @@ use super::{
     ProblemLocation, check, static_check,
 };
 use crate::flaw::{FlawCode, Severity};
+use crate::form::{FormSpec, check_form_schema};
 use crate::ids::NodeIx;
 use crate::scope::{self, HistoryFunction};
 use crate::text::nearest;
@@ -212,6 +213,7 @@ fn compile_nodes(
             Action::Wait(WaitTime::For(time) | WaitTime::Until(time)) => compiler
                 .template(time, NodePart::Time, &mut String::new())
                 .map_or(CompiledAction::Plain, CompiledAction::Time),
+            Action::Ask(form) => compiler.form(form),
             Action::Compute { expression } => compiler
                 .expression(expression, NodePart::Expression, "")
                 .map_or(CompiledAction::Plain, CompiledAction::Expression),
@@ -245,6 +247,35 @@ impl NodeCompiler<'_> {
         match (arguments, items) {
             (Some(arguments), None) => CompiledAction::Arguments(arguments),
             (Some(arguments), Some(Some(items))) => CompiledAction::FanOut(items, arguments),
+            (None, _) | (_, Some(None)) => CompiledAction::Plain,
+        }
+    }
+
+    /// Compiles the question of a form. The parts of the node are its message and its defaults.
+    fn form(&mut self, form: &FormSpec) -> CompiledAction {
+        if let Err((pointer, message)) = check_form_schema(&form.schema) {
+            self.problems.push(Problem {
+                code: FlawCode::BadSchema,
+                location: ProblemLocation::Inside {
+                    node: self.node,
+                    part: NodePart::Arguments,
+                    pointer: format!("/schema{pointer}"),
+                    span: None,
+                    name: None,
+                },
+                message,
+                suggestion: Some("describe the fields of the answer as JSON Schema".into()),
+            });
+        }
+        let mut part = |template: &Template, key: &str| {
+            self.template(template, NodePart::Arguments, &mut format!("/{key}"))
+        };
+        let message = part(&form.message, "message");
+        let defaults = form.defaults.as_ref();
+        let defaults = defaults.map(|defaults| part(defaults, "defaults"));
+        match (message, defaults) {
+            (Some(message), None) => CompiledAction::Form(message, None),
+            (Some(message), Some(Some(defaults))) => CompiledAction::Form(message, Some(defaults)),
             (None, _) | (_, Some(None)) => CompiledAction::Plain,
         }
     }

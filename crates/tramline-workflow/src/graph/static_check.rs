@@ -10,6 +10,7 @@ mod findings;
 
 use super::{Graph, NodePart, Problem, ProblemLocation};
 use crate::flaw::FlawCode;
+use crate::form::{CANCEL_LABEL, DECLINE_LABEL, TIMEOUT_LABEL};
 use crate::ids::NodeIx;
 use crate::scope;
 use crate::tool_schema::ToolSchemas;
@@ -103,6 +104,19 @@ impl<'g> StaticChecker<'g> {
             Action::Wait(WaitTime::For(time) | WaitTime::Until(time)) => {
                 self.template(time, NodePart::Time, "", &[]);
                 Shape::Any
+            }
+            Action::Ask(form) => {
+                self.template(&form.message, NodePart::Arguments, "/message", &[]);
+                if let Some(defaults) = &form.defaults {
+                    self.template(defaults, NodePart::Arguments, "/defaults", &[]);
+                }
+                let labels = [DECLINE_LABEL, CANCEL_LABEL, TIMEOUT_LABEL];
+                let may_lack = labels.iter().any(|label| graph.has_label(self.node, label));
+                match may_lack {
+                    // A form that was not filled in has another output.
+                    true => Shape::Any,
+                    false => Shape::of_schema(&form.schema),
+                }
             }
         };
         match graph.handles_failure(self.node) {

@@ -3,6 +3,7 @@
 use super::{Budget, BudgetPart, ProposedCall};
 use crate::authority::{ApprovalSource, BudgetSource};
 use crate::failure::Failure;
+use crate::form::FormQuestion;
 use crate::ids::{NodeIx, RunId, StepNo};
 use serde::{Deserialize, Serialize};
 use tramline_expr::{Str, Value};
@@ -62,6 +63,13 @@ pub enum Pause {
         /// The child run.
         run: RunId,
     },
+    /// A person is asked to fill in a form.
+    Form {
+        /// The node.
+        node: NodeIx,
+        /// The question.
+        form: Box<FormQuestion>,
+    },
     /// A budget is exhausted: nothing starts until it is extended.
     Budget {
         /// The exhausted part.
@@ -84,6 +92,7 @@ impl Pause {
             Self::Break { .. } | Self::Effect { .. } => &["proceed", "skip", "reject"],
             Self::InDoubt { .. } | Self::Child { .. } => &["retry", "skip", "reject"],
             Self::Budget { .. } => &["extend", "reject"],
+            Self::Form { .. } => &["submit", "decline", "cancel", "reject"],
         }
     }
 
@@ -95,6 +104,7 @@ impl Pause {
             | Self::InDoubt { node, .. }
             | Self::Break { node, .. }
             | Self::Effect { node, .. }
+            | Self::Form { node, .. }
             | Self::Child { node, .. } => Some(*node),
         }
     }
@@ -107,6 +117,7 @@ impl Pause {
             | Self::Approval { .. }
             | Self::Break { .. }
             | Self::Effect { .. }
+            | Self::Form { .. }
             | Self::Budget { .. } => None,
         }
     }
@@ -117,9 +128,11 @@ impl Pause {
             Self::Approval { call, .. }
             | Self::Effect { call, .. }
             | Self::InDoubt { call, .. } => call.as_deref(),
-            Self::Layer { .. } | Self::Break { .. } | Self::Child { .. } | Self::Budget { .. } => {
-                None
-            }
+            Self::Layer { .. }
+            | Self::Break { .. }
+            | Self::Child { .. }
+            | Self::Form { .. }
+            | Self::Budget { .. } => None,
         }
     }
 
@@ -132,7 +145,22 @@ impl Pause {
             Self::Break { .. } => "break",
             Self::Effect { .. } => "effect",
             Self::Child { .. } => "child",
+            Self::Form { .. } => "form",
             Self::Budget { .. } => "budget",
+        }
+    }
+
+    /// The question of a form, if the pause is one.
+    pub fn form(&self) -> Option<&FormQuestion> {
+        match self {
+            Self::Form { form, .. } => Some(form),
+            Self::Layer { .. }
+            | Self::Approval { .. }
+            | Self::InDoubt { .. }
+            | Self::Break { .. }
+            | Self::Effect { .. }
+            | Self::Child { .. }
+            | Self::Budget { .. } => None,
         }
     }
 }
@@ -161,6 +189,17 @@ pub enum Answer {
         /// What is added to the budget.
         budget: Budget,
     },
+    /// Fill in the form.
+    Submit {
+        /// The fields of the form, an object.
+        content: Value,
+    },
+    /// Decline to fill in the form: the run continues at the `decline` edge, or ends as rejected.
+    Decline,
+    /// Dismiss the form without a decision: the run continues at the `cancel` edge.
+    Cancel,
+    /// Nobody answered the form in time. Only the engine gives this answer.
+    TimeOut,
 }
 
 impl Answer {
@@ -172,6 +211,10 @@ impl Answer {
             Self::Retry => "retry",
             Self::Skip { .. } => "skip",
             Self::Extend { .. } => "extend",
+            Self::Submit { .. } => "submit",
+            Self::Decline => "decline",
+            Self::Cancel => "cancel",
+            Self::TimeOut => "timeout",
         }
     }
 }

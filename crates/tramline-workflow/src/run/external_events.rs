@@ -1,8 +1,9 @@
 //! Applies events from outside: take-overs, pauses, answers, patches.
 
 use super::tokens::{Clearance, TokenFlow};
-use super::{Approval, LayerState, Run, StepStage, Token};
+use super::{Approval, GivenOutput, LayerState, Run, StepStage, Token};
 use crate::authority::{AnswerChannel, PauseReason};
+use crate::form::{CANCEL_LABEL, DECLINE_LABEL, TIMEOUT_LABEL, unanswered_output};
 use crate::graph::Patch;
 use crate::ids::{NodeIx, Seq};
 use crate::journal::{
@@ -41,6 +42,9 @@ impl Run {
             }
             Pause::Effect { node, .. } => {
                 self.hold_token(entry.seq, *node, |leave| !leave.effect_allowed)?
+            }
+            Pause::Form { node, .. } => {
+                self.hold_token(entry.seq, *node, |leave| leave.given_at == 0)?
             }
             Pause::InDoubt { step, .. } | Pause::Child { step, .. } => {
                 self.open_step(*step)?.stage = StepStage::AwaitingDecision;
@@ -85,7 +89,16 @@ impl Run {
         let approval = self.granted_approval(entry.seq, &asked, *via);
         let edited = asked.node();
         match (&mut asked, answer) {
-            (_, Answer::Reject) => {
+            (Pause::Form { node, .. }, Answer::Decline)
+                if self.graph.has_label(*node, DECLINE_LABEL) =>
+            {
+                self.give_output(
+                    pause,
+                    Some(DECLINE_LABEL),
+                    unanswered_output("decline", why.as_deref()),
+                );
+            }
+            (_, Answer::Reject) | (Pause::Form { .. }, Answer::Decline) => {
                 self.records.rejected_at = Some(pause);
                 self.pending_outcome = Some(Outcome::Rejected {
                     node: asked.node(),
@@ -132,11 +145,27 @@ impl Run {
                 let call = with_arguments(call, arguments);
                 self.release_approved(pause, Some(call), |leave| leave.effect_allowed = true);
             }
-            (Pause::Break { node, .. } | Pause::Effect { node, .. }, Answer::Skip { output }) => {
-                self.given_outputs.push((*node, output.clone()));
-                self.release_token(pause, |leave| {
-                    (leave.passed_breakpoint, leave.has_given_output) = (true, true)
-                });
+            (Pause::Break { .. } | Pause::Effect { .. }, Answer::Skip { output }) => {
+                self.give_output(pause, None, output.clone());
+            }
+            (Pause::Form { .. }, Answer::Submit { content }) => {
+                self.give_output(pause, None, content.clone());
+            }
+            (Pause::Form { node, .. }, Answer::Cancel)
+                if self.graph.has_label(*node, CANCEL_LABEL) =>
+            {
+                self.give_output(
+                    pause,
+                    Some(CANCEL_LABEL),
+                    unanswered_output("cancel", why.as_deref()),
+                );
+            }
+            (Pause::Form { .. }, Answer::TimeOut) => {
+                self.give_output(
+                    pause,
+                    Some(TIMEOUT_LABEL),
+                    unanswered_output("timeout", why.as_deref()),
+                );
             }
             (Pause::InDoubt { step, .. } | Pause::Child { step, .. }, Answer::Retry) => {
                 let open = self.open_step(*step)?;
@@ -150,7 +179,22 @@ impl Run {
                 Some(item) => self.finish_item(item, output.clone())?,
                 None => self.step_ended(*node, None, output.clone()),
             },
-            (_, Answer::ProceedWith { .. })
+            (
+                Pause::Form { .. },
+                Answer::Proceed
+                | Answer::Retry
+                | Answer::Skip { .. }
+                | Answer::Extend { .. }
+                | Answer::Cancel,
+            )
+            | (
+                _,
+                Answer::ProceedWith { .. }
+                | Answer::Submit { .. }
+                | Answer::Decline
+                | Answer::Cancel
+                | Answer::TimeOut,
+            )
             | (
                 Pause::Layer { .. } | Pause::Approval { .. },
                 Answer::Retry | Answer::Skip { .. } | Answer::Extend { .. },
@@ -188,6 +232,16 @@ impl Run {
             true => Approval::Full,
             false => Approval::Relayed,
         }
+    }
+
+    /// Releases a held token whose output an answer gives.
+    fn give_output(&mut self, pause: Seq, label: Option<&str>, output: Value) {
+        let label = label.map(Into::into);
+        self.given_outputs
+            .insert(pause, GivenOutput { label, output });
+        self.release_token(pause, |leave| {
+            (leave.passed_breakpoint, leave.given_at) = (true, pause);
+        });
     }
 
     /// Releases a held token, with the approved call.
@@ -299,6 +353,7 @@ fn invalid_answer_message(asked: &Pause) -> String {
         | Pause::InDoubt { .. }
         | Pause::Break { .. }
         | Pause::Effect { .. }
+        | Pause::Form { .. }
         | Pause::Child { .. } => {
             format!("this pause accepts {fitting}")
         }

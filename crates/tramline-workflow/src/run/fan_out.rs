@@ -159,6 +159,7 @@ impl Run {
             | Pause::Approval { .. }
             | Pause::Break { .. }
             | Pause::Effect { .. }
+            | Pause::Form { .. }
             | Pause::Budget { .. } => true,
         });
     }

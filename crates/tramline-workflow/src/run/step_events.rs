@@ -62,14 +62,7 @@ impl Run {
 
     /// Drops an output that was given for a visit whose token is taken.
     pub(super) fn drop_given_output(&mut self, token: &Token) {
-        if token.clearance.has_given_output
-            && let Some(at) = self
-                .given_outputs
-                .iter()
-                .position(|(at, _)| *at == token.node)
-        {
-            self.given_outputs.remove(at);
-        }
+        self.given_outputs.remove(&token.clearance.given_at);
     }
 
     pub(super) fn no_token_message(&self, node: NodeIx) -> String {

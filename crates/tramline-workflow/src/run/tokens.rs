@@ -43,8 +43,8 @@ pub(crate) struct Clearance {
     pub(crate) passed_breakpoint: bool,
     /// Its call may be made although the original run already made it.
     pub(crate) effect_allowed: bool,
-    /// Its output was given in an answer; see [`Run::given`](super::Run).
-    pub(crate) has_given_output: bool,
+    /// The pause whose answer gave its output, or 0; see [`Run::given_outputs`](super::Run).
+    pub(crate) given_at: Seq,
     /// The pause whose recorded call is to be made, or 0; see [`Run::agreed`](super::Run).
     pub(crate) approved_pause: Seq,
 }

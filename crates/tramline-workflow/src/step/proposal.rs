@@ -30,7 +30,7 @@ pub fn proposed_call(
             Ok(Some(call))
         }
         StepWork::Failed(failure) => Err(failure),
-        StepWork::Done { .. } | StepWork::Wait(_) => Ok(None),
+        StepWork::Done { .. } | StepWork::Wait(_) | StepWork::Ask(_) => Ok(None),
     }
 }
 

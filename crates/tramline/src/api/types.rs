@@ -197,6 +197,22 @@ impl Answer {
         journal::Answer::Extend { budget }.into()
     }
 
+    /// Fill in a form: an object with its fields. It is checked against the form's schema.
+    pub fn submit(content: impl Into<Json>) -> Self {
+        let content = Value::from(content.into());
+        journal::Answer::Submit { content }.into()
+    }
+
+    /// Decline a form: the run continues at its `decline` edge, or ends as rejected.
+    pub fn decline() -> Self {
+        journal::Answer::Decline.into()
+    }
+
+    /// Dismiss a form that has a `cancel` edge.
+    pub fn cancel() -> Self {
+        journal::Answer::Cancel.into()
+    }
+
     /// Who answers; the program itself by default.
     #[must_use]
     pub fn by(mut self, who: impl Into<Str>) -> Self {

@@ -11,6 +11,8 @@ use tramline_views::pause_view::{self, Extent};
 use tramline_workflow::ids::{Checkpoint, RunId, Seq};
 use tramline_workflow::journal::{Answer, Pause};
 
+mod form_prompt;
+
 /// A terminal with a person.
 pub(super) trait PromptTerminal: Send {
     /// Shows lines.
@@ -44,13 +46,14 @@ pub(super) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && output::is_status_terminal()
 }
 
-/// Asks about the first call that waits, and resumes the run with the answer. `None` if the person
+/// Asks about the first call or form that waits, and resumes the run with the answer. `None` if the person
 /// leaves it open, or if the question is not about a call.
 pub(super) async fn ask(engine: &Engine, run: &RunId) -> Result<Option<RunHandle>, CliError> {
+    let mut typed = Vec::new();
     loop {
         let loaded = engine.load(run).await?;
         let mut pauses = loaded.run.pauses.iter();
-        let Some((seq, pause)) = pauses.find(|(_, pause)| is_call_question(pause)) else {
+        let Some((seq, pause)) = pauses.find(|(_, pause)| is_asked_here(pause)) else {
             return Ok(None);
         };
         let asked = engine
@@ -66,15 +69,25 @@ pub(super) async fn ask(engine: &Engine, run: &RunId) -> Result<Option<RunHandle
         let heading = format!("? {}", pause_view::message(&loaded.run.graph, &pause));
         let asking = {
             let pause = pause.clone();
-            move || read_decision(&mut Console, &heading, &asked, &pause)
+            let mut before = std::mem::take(&mut typed);
+            move || {
+                let answer = match pause.form() {
+                    Some(form) => {
+                        form_prompt::read_form(&mut Console, &heading, &asked, form, &mut before)
+                    }
+                    None => read_decision(&mut Console, &heading, &asked, &pause),
+                };
+                (answer, before)
+            }
         };
         let decided = tokio::task::spawn_blocking(asking).await;
-        let Ok(Some(answer)) = decided else {
+        let Ok((Some(answer), kept)) = decided else {
             return Ok(None);
         };
+        typed = kept;
         match answer_and_resume(engine, run, seq, answer).await {
             Ok(handle) => return Ok(handle),
-            // The edited arguments are invalid: ask again.
+            // The edited arguments or the fields are invalid: ask again.
             Err(Fault::Rejected(says)) => output::print_error(&says),
             Err(fault) => return Err(fault.into()),
         }
@@ -96,10 +109,10 @@ async fn answer_and_resume(
     engine.answer_and_resume(run, vec![said]).await
 }
 
-/// Whether a question can be answered with yes or no about a call that is shown.
-fn is_call_question(pause: &Pause) -> bool {
+/// Whether a question is a form, or can be answered with yes or no about a call that is shown.
+fn is_asked_here(pause: &Pause) -> bool {
     match pause {
-        Pause::Approval { .. } | Pause::Effect { .. } => true,
+        Pause::Approval { .. } | Pause::Effect { .. } | Pause::Form { .. } => true,
         Pause::Layer { .. }
         | Pause::InDoubt { .. }
         | Pause::Break { .. }
@@ -166,6 +179,11 @@ pub(super) fn answer_instructions(run: &RunId, seq: Seq, asked: &Value) -> Vec<S
         seq,
     };
     let mut lines = pause_view::detail_lines(asked);
+    if asked.get("form").is_some() {
+        lines.push(format!(
+            "to answer: tramline runs answer {point} --set FIELD=VALUE"
+        ));
+    }
     if lines.is_empty() {
         return lines;
     }

@@ -308,6 +308,9 @@ async fn sweep(engine: Engine, keep: Retention) {
         if let Err(fault) = engine.expire().await {
             output::status_line(&format!("cannot end expired runs: {fault}"));
         }
+        if let Err(fault) = engine.time_out_forms().await {
+            output::status_line(&format!("cannot time out questions: {fault}"));
+        }
         tokio::time::sleep(SWEEP_EVERY).await;
     }
 }

@@ -20,11 +20,11 @@ def server(spec):
 
 
 def user(spec):
-    if "decide" not in spec:
+    if "decide" not in spec and "fill" not in spec:
         return None
 
     async def answer(message, response_type, params, context):
-        return {"decision": spec["decide"]}
+        return spec.get("fill") or {"decision": spec["decide"]}
 
     return answer
 

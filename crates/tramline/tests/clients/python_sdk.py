@@ -25,11 +25,12 @@ def server(spec):
 
 
 def user(spec):
-    if "decide" not in spec:
+    if "decide" not in spec and "fill" not in spec:
         return None
 
     async def answer(context, params):
-        return ElicitResult(action="accept", content={"decision": spec["decide"]})
+        content = spec.get("fill") or {"decision": spec["decide"]}
+        return ElicitResult(action="accept", content=content)
 
     return answer
 

@@ -1,7 +1,7 @@
 // What the two TypeScript SDKs have in common: calls are made one by one and what came back is printed.
 //
 // The argument is a JSON list of talks: {"stdio": {"command", "args", "cwd"}} or {"http": URL, "token"}, with "mode" and "calls".
-// With "decide" the user who is asked decides so.
+// With "decide" the user who is asked decides so; with "fill" they fill in a form with these fields.
 
 const { createRequire } = require("node:module");
 const path = require("node:path");
@@ -13,10 +13,10 @@ exports.installed = createRequire(path.join(process.env.TRAMLINE_TOOLS, "package
 const http = (spec) => (spec.token ? { requestInit: { headers: { Authorization: `Bearer ${spec.token}` } } } : {});
 
 /** What a client says of itself. */
-exports.can = (spec) => (spec.decide ? { capabilities: { elicitation: { form: {} } } } : {});
+exports.can = (spec) => (spec.decide || spec.fill ? { capabilities: { elicitation: { form: {} } } } : {});
 
 /** What the user answers. */
-exports.answer = (spec) => async () => ({ action: "accept", content: { decision: spec.decide } });
+exports.answer = (spec) => async () => ({ action: "accept", content: spec.fill ?? { decision: spec.decide } });
 
 /**
  * Connects, lists and calls.

@@ -18,7 +18,7 @@ const noting = (Base) =>
 talk({
   client: (spec) => {
     const client = new Client({ name: "typescript-v1", version: "1.0.0" }, can(spec));
-    if (spec.decide) client.setRequestHandler(ElicitRequestSchema, answer(spec));
+    if (spec.decide || spec.fill) client.setRequestHandler(ElicitRequestSchema, answer(spec));
     return client;
   },
   Stdio: noting(StdioClientTransport),

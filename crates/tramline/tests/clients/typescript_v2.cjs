@@ -9,7 +9,7 @@ talk({
     const mode = spec.mode === "legacy" ? "legacy" : { pin: spec.mode };
     const options = { ...can(spec), versionNegotiation: { mode } };
     const client = new Client({ name: "typescript-v2", version: "1.0.0" }, options);
-    if (spec.decide) client.setRequestHandler("elicitation/create", answer(spec));
+    if (spec.decide || spec.fill) client.setRequestHandler("elicitation/create", answer(spec));
     return client;
   },
   Stdio: StdioClientTransport,

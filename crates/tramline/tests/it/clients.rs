@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The examples.
 pub(crate) fn examples() -> Vec<PathBuf> {
-    let names = ["switch", "errors", "approval", "loop", "parallel"];
+    let names = ["switch", "errors", "approval", "ask", "loop", "parallel"];
     let path = |name| PathBuf::from(format!("examples/graphs/{name}.yaml"));
     names.into_iter().map(path).collect()
 }

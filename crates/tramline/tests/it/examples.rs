@@ -6,14 +6,14 @@ use tramline::builtin::{Builtin, BuiltinAccess, SERVER};
 use tramline::engine::ports::Callable;
 use tramline::engine::testing::{FakeTools, MemoryStore};
 use tramline::engine::{
-    DriveOutcome, Engine, EngineOptions, Fault, RunStart, ToolRouter, WorkflowMap,
+    DriveOutcome, Engine, EngineOptions, Fault, Respondent, RunStart, ToolRouter, WorkflowMap,
 };
 use tramline::expr::Value;
 use tramline::formats::{self, Format, ReadOptions};
 use tramline::linked_documents;
 use tramline::workflow::graph::Graph;
 use tramline::workflow::ids::{Checkpoint, RunId};
-use tramline::workflow::journal::Outcome;
+use tramline::workflow::journal::{Answer, Outcome};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -136,16 +136,24 @@ async fn to_the_end(
             Err(fault) => return (Some(run), Err(fault)),
             Ok(DriveOutcome::Paused(pauses)) => pauses,
         };
-        let yes = match case.expected.get("answer").and_then(Value::as_str) {
+        let answer = match case.expected.get("answer") {
             None => return (Some(run), Ok(None)),
-            Some(answer) => answer == "approve",
+            Some(content @ Value::Object(_)) => Answer::Submit {
+                content: content.clone(),
+            },
+            Some(word) => match word.as_str() {
+                Some("approve") => Answer::Proceed,
+                Some("decline") => Answer::Decline,
+                _ => Answer::Reject,
+            },
         };
         for (seq, _) in pauses {
             let asked = Checkpoint {
                 run: run.clone(),
                 seq,
             };
-            if let Err(fault) = engine.approve(&asked, yes, "tester".into(), None).await {
+            let by = Respondent::program("tester");
+            if let Err(fault) = engine.answer(&asked, answer.clone(), by, None).await {
                 return (Some(run), Err(fault));
             }
         }

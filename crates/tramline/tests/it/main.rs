@@ -18,6 +18,7 @@ mod debugging;
 mod downstream;
 mod editors;
 mod examples;
+mod forms;
 mod fuzz_seeds;
 mod gallery;
 mod golden;

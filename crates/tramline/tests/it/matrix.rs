@@ -164,6 +164,10 @@ fn talks(server: &TestedServer<'_>, protocol: &str, folder: &Path) -> Vec<Value>
             json!([{"tool": "write_note", "arguments": {"path": note, "text": "Nine."}}]);
         talks.push(talk);
     }
+    let mut form = reach(server, protocol);
+    form["fill"] = json!({"name": "Ada", "size": "large", "copies": 2, "fragile": true});
+    form["calls"] = json!([{"tool": "order_label", "arguments": {"order": 7}}]);
+    talks.push(form);
     talks
 }
 
@@ -197,6 +201,11 @@ fn both(runtime: Option<PathBuf>, script: &str, protocols: &[&str], also: fn(&Va
         assert_eq!(said.len(), talks.len());
         for (talk, said) in talks.iter().zip(said) {
             assert_eq!(said["protocol"], *protocol);
+            if talk["fill"].is_object() {
+                let label = json!({"label": "2 x large: Ada (fragile), order 7"});
+                assert_eq!(said["results"][0]["structured"], label, "{said}");
+                continue;
+            }
             match DECISIONS
                 .iter()
                 .find(|(decide, _)| talk["decide"] == *decide)

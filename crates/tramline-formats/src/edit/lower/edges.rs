@@ -67,6 +67,10 @@ impl EditLowering<'_> {
 
     fn connect_yaml(&self, start: usize, to: &str, label: Option<&str>) -> Ops {
         let node = &self.nodes[start];
+        if let Some(field) = label.and_then(|label| Self::ask_edge_field(node, label)) {
+            let at = self.node_path(start, [key_step(field)]);
+            return Ok(vec![ValueOp::Set(at, to.into())]);
+        }
         let conditions = node.get("conditions").and_then(Value::as_array);
         let is_choice =
             conditions.is_some() || node.get("type").and_then(Value::as_str) == Some("switch");

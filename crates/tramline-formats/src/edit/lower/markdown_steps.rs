@@ -9,7 +9,8 @@ use tramline_workflow::workflow::ERROR_LABEL;
 /// The target that ends a run.
 const END: &str = "end";
 /// The fields of a step that refer to another step.
-pub(super) const TARGET_FIELDS: [&str; 2] = ["next", "on-error"];
+pub(super) const TARGET_FIELDS: [&str; 5] =
+    ["next", "on-error", "on-decline", "on-cancel", "on-timeout"];
 
 impl EditLowering<'_> {
     fn id_at(&self, place: usize) -> Option<&str> {
@@ -92,7 +93,13 @@ impl EditLowering<'_> {
                     to.into(),
                 )])
             }
-            Some(rule) => self.add_rule(start, to, rule),
+            Some(label) => match Self::ask_edge_field(&self.nodes[start], label) {
+                Some(field) => {
+                    let at = self.node_path(start, [key_step(field)]);
+                    Ok(vec![ValueOp::Set(at, to.into())])
+                }
+                None => self.add_rule(start, to, label),
+            },
         }
     }
 

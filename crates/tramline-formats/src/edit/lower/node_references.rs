@@ -2,11 +2,24 @@
 
 use super::{EditLowering, Ops, markdown_steps};
 use crate::Format;
+use crate::ask_form::{ASK, ASK_EDGES, edge_field};
 use crate::edit::op::{ValueOp, ValueStep, extend_path, key_step, value_at};
 use tramline_expr::{Map, Value};
 
 /// The names of the field that routes a failure.
 const ON_ERROR: [&str; 2] = ["on-error", "onError"];
+/// The fields of a YAML node that refer to another node.
+const YAML_TARGET_FIELDS: [&str; 9] = [
+    "next",
+    ON_ERROR[0],
+    ON_ERROR[1],
+    ASK_EDGES[0].0,
+    ASK_EDGES[1].0,
+    ASK_EDGES[2].0,
+    ASK_EDGES[3].0,
+    ASK_EDGES[4].0,
+    ASK_EDGES[5].0,
+];
 
 /// A reference to a node.
 #[derive(Clone, Debug)]
@@ -38,7 +51,7 @@ impl EditLowering<'_> {
         for (place, node) in self.nodes.iter().enumerate() {
             let from = node.get("id").and_then(Value::as_str).unwrap_or_default();
             let fields: &[&str] = match self.format {
-                Format::Yaml => &["next", ON_ERROR[0], ON_ERROR[1]],
+                Format::Yaml => &YAML_TARGET_FIELDS,
                 Format::Dag => &["depends_on"],
                 Format::Markdown => &markdown_steps::TARGET_FIELDS,
                 Format::Ir => &[],
@@ -192,6 +205,12 @@ impl EditLowering<'_> {
     pub(super) fn on_error_field(node: &Value) -> &'static str {
         let has = |name: &&&str| node.get(name).is_some();
         ON_ERROR.iter().find(has).copied().unwrap_or(ON_ERROR[0])
+    }
+
+    /// The field that routes a form that was not filled in, if the node asks with one.
+    pub(super) fn ask_edge_field(node: &Value, label: &str) -> Option<&'static str> {
+        let is_ask = node.get("type").and_then(Value::as_str) == Some(ASK);
+        edge_field(label).filter(|_| is_ask)
     }
 
     /// An edge of an IR.

@@ -78,12 +78,15 @@ fn collect_strings<'v>(
     at: &mut Vec<ValueStep>,
     found: &mut Vec<(Vec<ValueStep>, &'v str)>,
 ) {
-    const SKIPPED_FIELDS: [&str; 8] = [
+    const SKIPPED_FIELDS: [&str; 11] = [
         "id",
         "type",
         "tool",
         "next",
         "on-error",
+        "on-decline",
+        "on-cancel",
+        "on-timeout",
         "action",
         "purpose",
         "depends_on",

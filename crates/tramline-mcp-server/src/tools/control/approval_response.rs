@@ -4,6 +4,7 @@ use super::error::ControlError;
 use super::read;
 use super::wait::{self, ControlReply, resume_with_answer, wait_for_run};
 use crate::elicitation::url::{self as url_elicitation, UrlElicitation};
+use crate::form_answer;
 use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tool::CallContext;
 use rmcp::model::CallToolResponse;
@@ -100,6 +101,9 @@ async fn ask_client_user(
 
 /// The decision about a pause.
 fn read_decision(arguments: &Value, pause: &Pause) -> Result<Answer, ControlError> {
+    if let Pause::Form { .. } = pause {
+        return form_answer::read(arguments).map_err(ControlError::invalid_params);
+    }
     let approved = arguments.get("approved").and_then(Value::as_bool);
     let word = read::text(arguments, "answer");
     if approved == Some(false) || word == Some("reject") {
@@ -107,7 +111,7 @@ fn read_decision(arguments: &Value, pause: &Pause) -> Result<Answer, ControlErro
     }
     let fits = pause.options();
     let usual = match pause {
-        Pause::InDoubt { .. } | Pause::Child { .. } => None,
+        Pause::InDoubt { .. } | Pause::Child { .. } | Pause::Form { .. } => None,
         Pause::Budget { .. } => Some("extend"),
         Pause::Layer { .. }
         | Pause::Approval { .. }

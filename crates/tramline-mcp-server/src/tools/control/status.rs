@@ -138,6 +138,7 @@ async fn paused_status(engine: &Engine, run: &Run) -> Map {
         | Pause::InDoubt { .. }
         | Pause::Break { .. }
         | Pause::Effect { .. }
+        | Pause::Form { .. }
         | Pause::Budget { .. }
         | Pause::Child { .. } => layers.completed.min(layers.total.saturating_sub(1)),
     };
@@ -166,6 +167,7 @@ async fn paused_status(engine: &Engine, run: &Run) -> Map {
         Pause::Approval { .. }
         | Pause::InDoubt { .. }
         | Pause::Effect { .. }
+        | Pause::Form { .. }
         | Pause::Budget { .. }
         | Pause::Child { .. } => add_decision(&mut told, run, pause),
     }
@@ -191,6 +193,7 @@ pub(super) fn needs_decision(pause: &Pause) -> bool {
         Pause::Approval { .. }
         | Pause::InDoubt { .. }
         | Pause::Effect { .. }
+        | Pause::Form { .. }
         | Pause::Budget { .. }
         | Pause::Child { .. } => true,
     }

@@ -4,6 +4,7 @@
 use super::stepping::{ensure_driven, state_when_settled};
 use crate::elicitation::url::{self as url_elicitation, UrlElicitation};
 use crate::elicitation::{self, AfterElicitation};
+use crate::form_answer;
 use crate::reply;
 use crate::run_wait::AwaitedRun;
 use crate::tool::CallContext;
@@ -130,8 +131,12 @@ fn read_answer(arguments: &Value) -> Result<Answer, Fault> {
             }
         },
         Some("reject") => Answer::Reject,
+        Some("submit" | "decline" | "cancel") => {
+            form_answer::read(arguments).map_err(Fault::Rejected)?
+        }
         Some(_) | None => {
-            let says = "`answer` must be one of: approve, proceed, retry, skip, extend, reject";
+            let says = "`answer` must be one of: approve, proceed, retry, skip, extend, reject, \
+                        submit, decline, cancel";
             return Err(Fault::Rejected(says.into()));
         }
     })

@@ -9,6 +9,7 @@ use tramline_expr::{Map, Value};
 use tramline_formats::{KnownServers, ReadOptions, json_dag};
 use tramline_syntax::MistypedFields;
 use tramline_views::pause_view;
+use tramline_workflow::form::content_from_pairs;
 use tramline_workflow::ids::{Checkpoint, RunId};
 use tramline_workflow::journal::{Answer, Pause};
 use tramline_workflow::run::Run;
@@ -22,7 +23,8 @@ pub(super) struct DecisionArgs {
     /// The reason, recorded in the journal
     #[arg(long)]
     why: Option<String>,
-    /// With approve: call with this argument instead (JSON, or else text); may be repeated
+    /// With approve: call with this argument instead (JSON, or else text), or fill in this field of a
+    /// form; may be repeated
     #[arg(long, value_name = "KEY=JSON", conflicts_with = "arguments")]
     set: Vec<String>,
     /// With approve: call with these arguments instead, all of them (JSON, @file or -)
@@ -34,13 +36,13 @@ pub(super) struct DecisionArgs {
 
 /// The subject of a decision.
 #[derive(Clone, Debug)]
-enum DecisionTarget {
+pub(super) enum DecisionTarget {
     Run(RunId),
     Question(Checkpoint),
 }
 
 impl DecisionTarget {
-    fn run(&self) -> &RunId {
+    pub(super) fn run(&self) -> &RunId {
         match self {
             Self::Run(run) => run,
             Self::Question(point) => &point.run,
@@ -48,7 +50,7 @@ impl DecisionTarget {
     }
 }
 
-fn parse_target(text: &str) -> Result<DecisionTarget, String> {
+pub(super) fn parse_target(text: &str) -> Result<DecisionTarget, String> {
     match text.parse() {
         Ok(point) => Ok(DecisionTarget::Question(point)),
         Err(_) => super::run_id(text).map(DecisionTarget::Run),
@@ -60,7 +62,11 @@ pub(super) async fn decide(common: CommonArgs, verb: DecisionArgs, yes: bool) ->
     let ours = open(&common)?.engine;
     let mut seen = 0;
     let work = async {
-        let engine = match verb.has_edits() {
+        let asks_form = question_of(&ours.load(id).await?.run, &verb.about)?
+            .1
+            .form()
+            .is_some();
+        let engine = match verb.has_edits() && !asks_form {
             // Its server must be available, because the tool's schema is needed.
             true => {
                 run_environment::reopen(&common, &ResumeArgs::quiet_run(id.clone()))
@@ -104,7 +110,15 @@ fn edited_approval(verb: &DecisionArgs, pause: &Pause, yes: bool) -> Result<Answ
     }
     if let Some(whole) = &verb.arguments {
         let arguments = input::read_input(whole)?;
-        return Ok(Answer::ProceedWith { arguments });
+        return Ok(match pause {
+            Pause::Form { .. } => Answer::Submit { content: arguments },
+            _ => Answer::ProceedWith { arguments },
+        });
+    }
+    if let Some(form) = pause.form() {
+        let pairs: Result<Vec<_>, _> = verb.set.iter().map(|pair| key_and_text(pair)).collect();
+        let content = content_from_pairs(form, &pairs?).map_err(CliError::bad_input)?;
+        return Ok(Answer::Submit { content });
     }
     let before = pause.call().map(|call| &call.arguments);
     let mut arguments = match before {
@@ -112,16 +126,22 @@ fn edited_approval(verb: &DecisionArgs, pause: &Pause, yes: bool) -> Result<Answ
         _ => Map::new(),
     };
     for pair in &verb.set {
-        let Some((key, text)) = pair.split_once('=') else {
-            return Err(CliError::bad_input(format!(
-                "`{pair}` is not a KEY=JSON pair"
-            )));
-        };
-        let value = Value::from_json(text).unwrap_or_else(|_| text.into());
+        let (key, text) = key_and_text(pair)?;
+        let value = Value::from_json(&text).unwrap_or_else(|_| text.into());
         arguments.insert(key, value);
     }
     let arguments = arguments.into();
     Ok(Answer::ProceedWith { arguments })
+}
+
+/// A pair as it is typed.
+fn key_and_text(pair: &str) -> Result<(String, String), CliError> {
+    match pair.split_once('=') {
+        Some((key, text)) => Ok((key.to_owned(), text.to_owned())),
+        None => Err(CliError::bad_input(format!(
+            "`{pair}` is not a KEY=JSON pair"
+        ))),
+    }
 }
 
 /// The answer that approve or reject means for a question.
@@ -132,6 +152,14 @@ async fn answer_to(
     pause: &Pause,
     yes: bool,
 ) -> Result<Answer, CliError> {
+    if let Pause::Form { .. } = pause {
+        let content = Map::new().into();
+        return Ok(match yes {
+            // With the values that the form begins with.
+            true => Answer::Submit { content },
+            false => Answer::Decline,
+        });
+    }
     if !yes {
         return Ok(Answer::Reject);
     }
@@ -178,7 +206,7 @@ async fn child_commands(engine: &Engine, child: &RunId) -> String {
 }
 
 /// The question to decide: the only open one, unless a checkpoint is given.
-fn question_of<'r>(
+pub(super) fn question_of<'r>(
     run: &'r Run,
     about: &DecisionTarget,
 ) -> Result<(Checkpoint, &'r Pause), CliError> {

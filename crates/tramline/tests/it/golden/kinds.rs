@@ -11,8 +11,13 @@ use tramline_workflow::journal::{
 
 /// Kinds that no golden directory contains yet: the version that first writes them is not released.
 /// The next directory empties this list.
-const NOT_YET: [&str; 2] = [
+const NOT_YET: [&str; 7] = [
+    "answer:cancel",
+    "answer:decline",
     "answer:proceed-with",
+    "answer:submit",
+    "answer:timeout",
+    "pause:form",
     // Tokens are only counted if a model is used.
     "spent:tokens",
 ];
@@ -59,6 +64,7 @@ kinds!(PAUSES, pause, Pause,
     Pause::Effect { .. } => "pause:effect",
     Pause::Child { .. } => "pause:child",
     Pause::Budget { .. } => "pause:budget",
+    Pause::Form { .. } => "pause:form",
 );
 kinds!(SPENT, spent, BudgetPart,
     BudgetPart::Calls => "spent:calls",
@@ -73,6 +79,10 @@ kinds!(ANSWERS, answer, Answer,
     Answer::Retry => "answer:retry",
     Answer::Skip { .. } => "answer:skip",
     Answer::Extend { .. } => "answer:extend",
+    Answer::Submit { .. } => "answer:submit",
+    Answer::Decline => "answer:decline",
+    Answer::Cancel => "answer:cancel",
+    Answer::TimeOut => "answer:timeout",
 );
 kinds!(OUTCOMES, outcome, Outcome,
     Outcome::Completed { .. } => "outcome:completed",
