@@ -6,6 +6,24 @@ use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
 use tramline_workflow::flaw::{Flaw, FlawCode};
 
+/// Whether a document is a single tool of a YAML graph, without the file around it.
+pub(super) fn is_bare_tool(root: Spanned<'_>) -> bool {
+    let has = |key: &str| root.value.get(key).is_some();
+    let nodes = root.value.get("nodes").and_then(Value::as_array);
+    let is_entry = |node: &Value| node.get("type").and_then(Value::as_str) == Some("entry");
+    !has("tools")
+        && !has("server")
+        && !has("ir_version")
+        && !has("edges")
+        && nodes.is_some_and(|nodes| nodes.iter().any(is_entry))
+}
+
+/// The IR inside a saved workflow, beside its metadata.
+pub(super) fn wrapped_ir(root: Spanned<'_>) -> Option<Spanned<'_>> {
+    let inner = root.get("ir")?;
+    inner.value.get("nodes").is_some().then_some(inner)
+}
+
 /// The format of a document, or a flaw if it cannot be detected.
 pub(super) fn detect_format(root: Spanned<'_>) -> Result<Format, Vec<Flaw>> {
     let has = |key: &str| root.value.get(key).is_some();
@@ -25,11 +43,11 @@ pub(super) fn detect_format(root: Spanned<'_>) -> Result<Format, Vec<Flaw>> {
         Value::Object(_) => {}
     }
     const YAML: [&str; 4] = ["tools", "server", "mcpServers", "executionLimits"];
-    if has("tools") {
+    if has("tools") || is_bare_tool(root) {
         Ok(Format::Yaml)
     } else if has("tasks") || is_list(inner) || is_list(root.value.get("plan")) {
         Ok(Format::Dag)
-    } else if has("ir_version") || (has("nodes") && !has("server")) {
+    } else if has("ir_version") || (has("nodes") && !has("server")) || wrapped_ir(root).is_some() {
         Ok(Format::Ir)
     } else if YAML.iter().any(|key| has(key)) {
         Ok(Format::Yaml)

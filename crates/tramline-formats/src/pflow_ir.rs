@@ -4,9 +4,9 @@
 //! Omitted parts have defaults: edges follow the order of the nodes, and the first node is the start.
 //! A node without a successor ends the run.
 
-use super::ReadOptions;
 use super::workflow_builder::{self, NodeSources, WorkflowBuilder};
 use super::yaml_graph::{GraphDocument, fields, limits, servers};
+use super::{ReadOptions, detect};
 use tramline_expr::Value;
 use tramline_syntax::FlawCollector;
 use tramline_syntax::document::{self, SourceTree, Spanned};
@@ -63,7 +63,13 @@ pub(super) fn read_tree(
     hint: ReadOptions<'_>,
 ) -> Result<GraphDocument, Vec<Flaw>> {
     let mut flaws = FlawCollector::new(hint.mistyped_fields);
-    let root = tree.root();
+    let outer = tree.root();
+    // A saved workflow has its IR beside metadata, which has nothing to check.
+    let root = detect::wrapped_ir(outer).unwrap_or(outer);
+    let named = match root.value.get("name") {
+        Some(_) => root,
+        None => outer,
+    };
     fields::warn_unknown(root, "the document", &KNOWN, &mut flaws);
     let Some(list) = node_list(root, &mut flaws) else {
         return Err(flaws.into_sorted());
@@ -71,9 +77,10 @@ pub(super) fn read_tree(
     let servers = servers::downstream_servers(root, &mut flaws);
     let inputs = io::read_inputs(root, &mut flaws);
     let workflow = Workflow {
-        name: workflow_builder::workflow_name(root, hint.name, &mut flaws),
+        name: workflow_builder::workflow_name(named, hint.name, &mut flaws),
         title: workflow_builder::text_field(root, "title", &mut flaws),
-        description: workflow_builder::text_field(root, "description", &mut flaws),
+        description: workflow_builder::text_field(root, "description", &mut flaws)
+            .or_else(|| workflow_builder::text_field(outer, "description", &mut flaws)),
         input_schema: Some(io::input_schema(&inputs)),
         limits: limits::read(root, WorkflowLimits::default(), &mut flaws),
         ..Workflow::default()

@@ -14,6 +14,7 @@ mod call_rules;
 mod chart_nodes;
 mod chart_warnings;
 mod frontmatter;
+mod group_ends;
 mod guard_coverage;
 mod instructions;
 mod name_checks;

@@ -3,7 +3,7 @@
 //! All dialects in use are read into the same workflows (`dialects`). All flaws are reported at once,
 //! including those in expressions and in the shape of the graph.
 
-use super::{KnownServers, ReadOptions};
+use super::{KnownServers, ReadOptions, detect, workflow_builder};
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
 use tramline_syntax::{FlawCollector, document};
@@ -82,6 +82,9 @@ pub fn read_with(bytes: &[u8], elsewhere: &[Str]) -> Result<GraphDocument, Vec<F
     read_tree(&document::read(bytes)?, hint)
 }
 
+/// The version of the server of a document that is only a tool.
+const BARE_VERSION: &str = "1.0.0";
+
 /// Reads a document from a parsed tree.
 pub(super) fn read_tree(
     tree: &document::SourceTree,
@@ -104,8 +107,24 @@ pub(super) fn read_tree(
         "tools",
         "nodes",
     ];
-    fields::warn_unknown(root, "the document", &KNOWN, &mut flaws);
-    let server = servers::server_info(root, &mut flaws);
+    let is_bare = detect::is_bare_tool(root);
+    let server = match is_bare {
+        true => {
+            let known = [&KNOWN[..], &tools::FIELDS].concat();
+            fields::warn_unknown(root, "the document", &known, &mut flaws);
+            let name = workflow_builder::workflow_name(root, hint.name, &mut flaws);
+            ServerInfo {
+                title: name.clone(),
+                name,
+                version: BARE_VERSION.into(),
+                instructions: None,
+            }
+        }
+        false => {
+            fields::warn_unknown(root, "the document", &KNOWN, &mut flaws);
+            servers::server_info(root, &mut flaws)
+        }
+    };
     let servers = servers::downstream_servers(root, &mut flaws);
     let tools = tools::read(root, hint.tools, &mut flaws);
     call_checks::check_servers(&tools.calls, &servers, hint.known_servers, &mut flaws);

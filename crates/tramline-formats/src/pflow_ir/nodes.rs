@@ -11,14 +11,16 @@ use crate::reference::OutputReference;
 use crate::workflow_builder::NodeSources;
 use crate::yaml_graph::nodes::NodeType;
 use crate::yaml_graph::{fields, node_options};
-use tramline_expr::Str;
+use tramline_expr::{Map, Str, Value};
 use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
 use tramline_workflow::flaw::FlawCode;
 use tramline_workflow::ids::BUILTIN;
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::text::{display_name, nearest};
-use tramline_workflow::workflow::{Action, Node, SwitchRule, WORKFLOW_SERVER as WORKFLOWS};
+use tramline_workflow::workflow::{
+    Action, Node, SwitchRule, Template, WORKFLOW_SERVER as WORKFLOWS,
+};
 
 /// The known fields of a node.
 const FIELDS: [&str; 27] = [
@@ -274,7 +276,11 @@ impl<'t> NodeReader<'_, 't> {
         {
             fields.push((CONFIRM.into(), at));
         }
-        let arguments = self.reader(flaws).object(fields);
+        let creates_folders = kind == "write-file" && !fields.iter().any(|(key, _)| key == CREATE);
+        let mut arguments = self.reader(flaws).object(fields);
+        if creates_folders {
+            add_flag(&mut arguments, CREATE);
+        }
         Some(Action::Call { tool, arguments })
     }
 
@@ -412,6 +418,22 @@ fn variable_bindings(locals: &LocalInputs) -> String {
         source.push_str(&format!("${name} := {}; ", reference.jsonata()));
     }
     source
+}
+
+/// The argument of `write-file` that creates missing folders, which IRs expect.
+const CREATE: &str = "create_dirs";
+
+/// Adds an argument that is true.
+fn add_flag(arguments: &mut Template, key: &str) {
+    match arguments {
+        Template::Object(fields) => fields.push((key.into(), Template::Literal(true.into()))),
+        Template::Literal(Value::Object(map)) => {
+            let mut map = Map::clone(map);
+            map.insert(key, true.into());
+            *arguments = Template::Literal(map.into());
+        }
+        Template::Literal(_) | Template::Expr(_) | Template::Array(_) => {}
+    }
 }
 
 /// Tramline's name for an argument.

@@ -23,6 +23,18 @@ const INPUT_WORDS: [&str; 5] = ["input", "inputs", "params", "args", "entry"];
 /// The name of the item's index in a batch.
 pub(super) const INDEX_NAME: &str = "__index__";
 
+/// The start of a reference as an index of another one.
+const NESTED_START: &str = "[${";
+
+/// Indexes that stand for nested references while a reference is read. They are as short as the shortest one, `${i}`.
+const NESTED_MIN: u32 = 1_000;
+const NESTED_MAX: u32 = 9_999;
+
+/// How deep references may be inside each other.
+const NESTING_MAX: usize = 3;
+/// How many references may be indexes of one reference.
+const NESTED_AT_ONCE_MAX: usize = 8;
+
 /// Flaws after which suggestions and locations inside a string are no longer computed, to limit the
 /// cost.
 const EXACT_LOCATIONS_MAX: usize = 100;
@@ -117,7 +129,7 @@ impl<'n, 't, 'f> TemplateReader<'n, 't, 'f> {
             if !plain.is_empty() {
                 pieces.push(TextPart::Text(std::mem::take(&mut plain)));
             }
-            if let Some(reference) = self.reference(&text[inside..end], at, inside) {
+            if let Some(reference) = self.nested_reference(&text[inside..end], at, inside, 0) {
                 pieces.push(TextPart::Reference(reference));
             }
             done = end + 1;
@@ -148,7 +160,57 @@ impl<'n, 't, 'f> TemplateReader<'n, 't, 'f> {
         (at.start == 0 && !taken).then_some(at.end)
     }
 
-    /// Parses the content of `${…}`: paths, with fallbacks after `??`.
+    /// Parses the content of `${…}`, which may have references as indexes: `list.results[${__index__}].name`. Each is
+    /// read in place of a number that occurs nowhere else, and put back as a variable.
+    fn nested_reference(
+        &mut self,
+        inside: &str,
+        at: Spanned<'t>,
+        offset: usize,
+        depth: usize,
+    ) -> Option<OutputReference> {
+        let mut flat = inside.to_owned();
+        let mut bindings = Vec::new();
+        while let Some(begin) = flat.find(NESTED_START).map(|begin| begin + 1) {
+            let inner = begin + REFERENCE_START.len();
+            let end = closing_brace(&flat[inner..]).map(|end| inner + end);
+            let Some(end) = end.filter(|end| flat[end + 1..].starts_with(']')) else {
+                let bytes = offset + begin..offset + flat.len();
+                self.report_invalid(at, bytes, "a reference in brackets is not closed by `}]`");
+                return None;
+            };
+            if depth == NESTING_MAX || bindings.len() == NESTED_AT_ONCE_MAX {
+                let bytes = offset + begin..offset + end + 1;
+                self.report_invalid(at, bytes, "too many references inside each other");
+                return None;
+            }
+            let index = self.nested_reference(&flat[inner..end], at, offset + inner, depth + 1)?;
+            let number = (NESTED_MIN..=NESTED_MAX)
+                .rev()
+                .find(|number| !flat.contains(&number.to_string()))?;
+            bindings.push((number, index.jsonata()));
+            // Of the same length, so that places in the text stay the same.
+            let width = end + 1 - begin;
+            flat.replace_range(begin..=end, &format!("{number:0width$}"));
+        }
+        let mut reference = self.reference(&flat, at, offset)?;
+        if bindings.is_empty() {
+            return Some(reference);
+        }
+        let mut source = reference.jsonata();
+        for (level, (number, _)) in bindings.iter().enumerate() {
+            source = source.replace(&format!("[{number}]"), &format!("[$at{level}]"));
+        }
+        let bound = bindings.iter().enumerate();
+        let bound = bound.map(|(level, (_, index))| format!("$at{level} := {index}; "));
+        let bound: String = bound.collect();
+        reference.operands = vec![ReferenceOperand::Source(
+            format!("({bound}{source})").into(),
+        )];
+        Some(reference)
+    }
+
+    /// Parses the content of `${…}` without references inside: paths, with fallbacks after `??`.
     fn reference(
         &mut self,
         inside: &str,
@@ -271,9 +333,10 @@ impl<'n, 't, 'f> TemplateReader<'n, 't, 'f> {
     }
 }
 
-/// The position of the closing `}`, ignoring quoted ones.
+/// The position of the closing `}`, ignoring quoted ones and those of references inside.
 fn closing_brace(text: &str) -> Option<usize> {
     let mut quoted = false;
+    let mut nested = 0_usize;
     let mut letters = text.char_indices();
     while let Some((at, c)) = letters.next() {
         match c {
@@ -281,6 +344,8 @@ fn closing_brace(text: &str) -> Option<usize> {
                 letters.next();
             }
             '"' => quoted = !quoted,
+            '$' if !quoted && text[at..].starts_with(REFERENCE_START) => nested += 1,
+            '}' if !quoted && nested > 0 => nested -= 1,
             '}' if !quoted => return Some(at),
             _ => {}
         }

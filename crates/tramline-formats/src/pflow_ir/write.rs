@@ -24,10 +24,7 @@ use tramline_workflow::workflow::{
 pub fn write(servers: &Value, workflow: &Workflow) -> ConvertedDocument {
     let mut lost = LossCollector::default();
     let root = ir_document(servers, workflow, &mut lost);
-    ConvertedDocument {
-        text: Value::from(root).to_json_pretty() + "\n",
-        losses: lost.into_losses(),
-    }
+    lost.into_document(Value::from(root).to_json_pretty() + "\n")
 }
 
 /// The IR document of a workflow.
@@ -191,7 +188,7 @@ impl IrWriter<'_> {
             Action::Entry | Action::Exit => return None,
             Action::Call { tool, arguments } => (type_of(tool), self.params(node, tool, arguments)),
             Action::Wait(_) => {
-                self.lost.add(format!("the wait `{}`", node.id));
+                self.lost.add_change(format!("the wait `{}`", node.id));
                 let params = Value::object([("expr", "$previousNode()".into())]);
                 (TRANSFORM.to_owned(), params)
             }
@@ -254,7 +251,7 @@ impl IrWriter<'_> {
 
     fn add_expression_loss(&mut self, node: &Node, source: &str) {
         let id = &node.id;
-        self.lost.add(format!(
+        self.lost.add_change(format!(
             "the expression `{source}` in the arguments of `{id}`"
         ));
     }
@@ -417,7 +414,7 @@ impl IrWriter<'_> {
             }
         };
         for other in starts.iter().skip(1) {
-            self.lost.add(format!(
+            self.lost.add_change(format!(
                 "that `{other}` also starts the run: an IR has one start node"
             ));
         }

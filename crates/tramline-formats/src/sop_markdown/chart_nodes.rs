@@ -1,6 +1,7 @@
 //! Turns the flowchart into nodes and edges and adds what the file says about each node.
 
 use super::frontmatter::Frontmatter;
+use super::group_ends::{GroupEnds, GroupSide};
 use super::instructions::NodeSection;
 use super::{ChartNodes, NODES_MAX, SopReader};
 use std::collections::{HashMap, HashSet};
@@ -17,7 +18,8 @@ const HUB_DEFAULT: &str = "ROUTE";
 const ENTRY_DEFAULT: &str = "START";
 
 impl SopReader<'_> {
-    /// Reads nodes and edges from the flowchart. A subgraph is not a node and cannot have edges.
+    /// Reads nodes and edges from the flowchart. A subgraph is not a node: an edge into it leads to its first
+    /// node, and an edge out of it starts at its last one.
     pub(super) fn read_chart(&mut self, chart: &Flowchart, sop: &mut Sop) -> Option<ChartNodes> {
         let groups: HashSet<&Str> = chart
             .subgraphs
@@ -63,21 +65,25 @@ impl SopReader<'_> {
 
     fn read_edges(&mut self, chart: &Flowchart, drawn: &mut ChartNodes, sop: &mut Sop) {
         let mut seen = HashSet::new();
+        let mut groups = GroupEnds::default();
         for (at, link) in chart.links.iter().enumerate() {
             if link.stroke == Stroke::Invisible {
                 continue;
             }
-            let ends = (drawn.node_of[link.from], drawn.node_of[link.to]);
-            let (Some(from), Some(to)) = ends else {
-                let place = self.lines.source_span(link.span.start..link.span.end);
-                let hint = "connect one of the nodes inside it";
-                self.flaws.add(
-                    FlawCode::Unsupported,
-                    place,
-                    "an edge from or to a subgraph",
-                    hint,
-                );
-                continue;
+            let mut end = |vertex: usize, side: GroupSide| match drawn.node_of[vertex] {
+                Some(node) => Ok(node),
+                None => groups.node(chart, &drawn.node_of, vertex, side),
+            };
+            let ends = end(link.from, GroupSide::Last)
+                .and_then(|from| Ok((from, end(link.to, GroupSide::First)?)));
+            let (from, to) = match ends {
+                Ok(ends) => ends,
+                Err(message) => {
+                    let place = self.lines.source_span(link.span.start..link.span.end);
+                    let hint = "connect one of the nodes inside it";
+                    self.flaws.add(FlawCode::Unsupported, place, message, hint);
+                    continue;
+                }
             };
             let condition = link
                 .label

@@ -4,6 +4,7 @@ use super::call_checks::{self, CallSite};
 use super::legacy::{self, EntryExit, SharedNodes};
 use super::nodes::{NodeDraft, NodeType};
 use super::{fields, limits, problem_spans};
+use crate::detect;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tramline_expr::{Str, Value};
@@ -80,6 +81,18 @@ pub(super) fn read(
     flaws: &mut FlawCollector,
 ) -> ParsedTools {
     let mut tools = ParsedTools::default();
+    if detect::is_bare_tool(root) {
+        let schemas = DocumentSchemas {
+            tools: &Value::Null,
+            others: schemas,
+        };
+        let (bounds, shared) = (WorkflowLimits::default(), SharedNodes::default());
+        let mut names = HashSet::new();
+        read_tool(
+            root, bounds, &shared, &schemas, &mut names, &mut tools, flaws,
+        );
+        return tools;
+    }
     let hint = "add `tools:` with at least one tool";
     let list = match fields::present(root, "tools") {
         Some(list) if list.value.as_array().is_some_and(|list| !list.is_empty()) => list,
@@ -126,7 +139,9 @@ fn read_tool<'t>(
         Some((name, _)) => format!("tool `{}`", display_name(name)),
         None => "a tool".to_owned(),
     };
-    fields::warn_unknown(at, &owner, &FIELDS, flaws);
+    if !detect::is_bare_tool(at) || schemas.tools.as_array().is_some() {
+        fields::warn_unknown(at, &owner, &FIELDS, flaws);
+    }
     let hint = "describe in a sentence what it does; agents choose by this text";
     let description = fields::required_string(at, &owner, "description", hint, flaws);
     let title = fields::optional_string(at, "title", flaws);

@@ -310,3 +310,29 @@ fn servers_from_elsewhere_are_known_and_tools_are_checked_when_listed() {
     let flaws = document.check_tools(|_| ServerListing::NoServer(vec!["file".into()]));
     assert_eq!(flaws[0].code.as_str(), "T0016");
 }
+
+#[test]
+fn a_tool_without_a_file_around_it_is_recognised() {
+    let text = r#"
+name: double
+description: Doubles a number.
+inputSchema: {type: object, properties: {n: {type: number}}, required: [n]}
+nodes:
+  - {id: entry, type: entry, next: twice}
+  - {id: twice, type: transform, transform: {expr: "$.entry.n * 2"}, next: exit}
+  - {id: exit, type: exit}
+"#;
+    let read = tramline_formats::read(text.as_bytes(), tramline_formats::ReadOptions::default());
+    let read = read.unwrap_or_else(|flaws| panic!("{flaws:#?}"));
+    assert_eq!(read.format, tramline_formats::Format::Yaml);
+    assert_eq!(read.document.warnings, []);
+    assert_eq!(read.document.server.name, "double");
+    assert_eq!(read.document.workflows.len(), 1);
+    assert_eq!(read.document.workflows[0].workflow.name, "double");
+    let slip = text.replace("next: twice", "next: twcie");
+    let flaws = yaml_graph::read(slip.as_bytes()).map(|_| ()).unwrap_err();
+    assert!(
+        flaws[0].suggestion.as_deref().unwrap().contains("twice"),
+        "{flaws:#?}"
+    );
+}

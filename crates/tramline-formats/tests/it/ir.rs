@@ -274,3 +274,63 @@ fn settings_stay_as_they_are_written() {
         "{input:?}"
     );
 }
+
+#[test]
+fn an_index_may_be_a_reference() {
+    let expression = |text: &str| {
+        let params = serde_json::json!({ "command": text }).to_string();
+        let text = format!(
+            r#"{{"inputs": {{"i": {{"type": "number"}}}}, "nodes": [
+                {{"id": "a", "type": "shell", "params": {{"command": "x"}}, "batch": {{"items": [1]}}}},
+                {{"id": "b", "type": "shell", "params": {params}, "batch": {{"items": [1, 2], "as": "n"}}}}]}}"#
+        );
+        match &read(&text).nodes[2].action {
+            Action::Call {
+                arguments: Template::Object(fields),
+                ..
+            } => fields[0].1.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let Template::Expr(source) = expression("${a.results[${__index__}].stdout}") else {
+        panic!("a reference keeps its type");
+    };
+    assert!(source.starts_with("($at0 := $index"), "{source}");
+    assert!(source.contains("a[$at0].stdout"), "{source}");
+    assert!(!source.contains("999"), "{source}");
+    let Template::Expr(source) = expression("x ${a.results[${i}].stdout ?? \"none\"} y") else {
+        panic!("a text with a reference is an expression");
+    };
+    assert!(
+        source.contains("[$at0]") && source.contains("\"none\""),
+        "{source}"
+    );
+    let deep = format!("${{{}i{}}}", "a[${".repeat(6), "}]".repeat(6));
+    let params = serde_json::json!({ "command": deep }).to_string();
+    let text = format!(
+        r#"{{"inputs": {{"i": {{"type": "number"}}}}, "nodes": [{{"id": "a", "type": "shell", "params": {params}}}]}}"#
+    );
+    let found = flaws(&text);
+    assert!(found[0].contains("too many references"), "{found:?}");
+}
+
+#[test]
+fn a_saved_workflow_has_its_ir_beside_its_metadata() {
+    let text = r#"{"name": "saved", "description": "Says hi.", "created_at": "2026-01-01",
+        "ir": {"ir_version": "0.1.0", "nodes": [{"id": "a", "type": "write-file", "params": {"file_path": "x/y", "content": "hi"}}]}}"#;
+    let workflow = read(text);
+    assert_eq!(workflow.name, "saved");
+    assert_eq!(workflow.description.as_deref(), Some("Says hi."));
+    let Action::Call {
+        arguments: Template::Literal(arguments),
+        ..
+    } = &workflow.nodes[1].action
+    else {
+        panic!("{:?}", workflow.nodes[1]);
+    };
+    assert_eq!(
+        arguments.get("create_dirs"),
+        Some(&true.into()),
+        "folders are created"
+    );
+}

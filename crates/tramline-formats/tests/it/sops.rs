@@ -103,6 +103,37 @@ fn every_flaw_is_reported_at_its_line() {
 }
 
 #[test]
+fn an_edge_of_a_subgraph_is_one_of_its_first_or_last_node() {
+    let text = "```mermaid\nflowchart TD\n  START --> g\n  subgraph g\n    A --> B\n    subgraph h\n      B --> C\n    end\n  \
+                end\n  g -->|done| END\n  h -->|again| START\n```\n";
+    let sop = sop_markdown::read(text.as_bytes(), "x").unwrap().sop;
+    let id = |at: tramline_workflow::ids::NodeIx| sop.nodes[at.index()].id.as_str();
+    let edges: Vec<_> = sop
+        .edges
+        .iter()
+        .map(|edge| (id(edge.from), id(edge.to)))
+        .collect();
+    assert_eq!(
+        edges,
+        [
+            ("START", "A"),
+            ("A", "B"),
+            ("B", "C"),
+            ("C", "END"),
+            ("C", "START")
+        ]
+    );
+    let several = text.replace("A --> B\n", "A --> B\n    A2 --> B\n");
+    let flaws = sop_markdown::read(several.as_bytes(), "x")
+        .map(|_| ())
+        .unwrap_err();
+    assert!(
+        flaws[0].message.contains("could mean `A` or `A2`"),
+        "{flaws:#?}"
+    );
+}
+
+#[test]
 fn the_shared_procedures_are_read() {
     let Some(folder) = shared::folder("sop") else {
         return;

@@ -139,9 +139,7 @@ impl FlowchartParser<'_, '_> {
     fn classes(&mut self, place: usize) -> Result<(), StatementError> {
         while self.scan.accept(":::") {
             let start = self.scan.at;
-            self.scan
-                .skip(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-            let class = self.scan.text_since(start);
+            let class = self.scan.read_class();
             if class.is_empty() {
                 return Err(StatementError::at(
                     start,

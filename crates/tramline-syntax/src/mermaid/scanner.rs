@@ -91,6 +91,19 @@ impl<'t> ChartScanner<'t> {
         (self.text_since(start).trim_end_matches(is_blank), start)
     }
 
+    /// Skips the name of a class and returns it. An arrow may follow without a space: `A:::x-->B`.
+    pub(super) fn read_class(&mut self) -> &'t str {
+        let rest = self.rest();
+        let belongs = |at: usize, c: char| match c {
+            '-' => !rest[at + 1..].starts_with(['>', '-', '.']),
+            _ => c.is_alphanumeric() || c == '_',
+        };
+        let end = rest.char_indices().find(|(at, c)| !belongs(*at, *c));
+        let end = end.map_or(rest.len(), |(at, _)| at);
+        self.at += end;
+        &rest[..end]
+    }
+
     /// Skips an id and returns it.
     pub(super) fn read_id(&mut self) -> &'t str {
         let start = self.at;
@@ -103,7 +116,7 @@ impl<'t> ChartScanner<'t> {
                 '-' => !matches!(next, Some('>' | '-' | '.')),
                 '=' => next != Some('='),
                 ':' => !rest[at..].starts_with(":::"),
-                '&' => at > 0,
+                '&' => at > 0 || next.is_some_and(|next| !is_blank(next) && next != '\n'),
                 '!' | '#' | '$' | '%' | '\'' | '*' | '+' | '.' | '`' | '?' | '\\' | '_' | '/'
                 | ',' => true,
                 _ => c.is_alphanumeric() || (!c.is_ascii() && !c.is_whitespace()),

@@ -201,3 +201,17 @@ fn lines_may_end_in_any_way() {
         }
     }
 }
+
+#[test]
+fn arrows_may_follow_a_class_and_ids_may_begin_with_an_ampersand() {
+    let read = chart("flowchart TD\nA:::x-->B:::a-b-.->C\nC --> &D & E\n");
+    let ids: Vec<_> = read
+        .vertices
+        .iter()
+        .map(|vertex| vertex.id.as_str())
+        .collect();
+    assert_eq!(ids, ["A", "B", "C", "&D", "E"]);
+    assert_eq!(read.vertices[0].classes, ["x"]);
+    assert_eq!(read.vertices[1].classes, ["a-b"]);
+    assert_eq!(read.links.len(), 4);
+}
