@@ -12,6 +12,8 @@ pub struct ConvertedDocument {
     pub text: String,
     /// What the format cannot represent, as text.
     pub losses: Vec<String>,
+    /// Whether a run of it would do something else, or give another result, because of what was lost.
+    pub is_different: bool,
 }
 
 /// Collects conversion losses.
@@ -19,10 +21,17 @@ pub struct ConvertedDocument {
 pub(crate) struct LossCollector {
     losses: Vec<String>,
     omitted: usize,
+    is_different: bool,
 }
 
 impl LossCollector {
-    /// Adds a loss, unless it is already listed.
+    /// Adds a loss without which a run does something else, or gives another result.
+    pub(crate) fn add_change(&mut self, what: impl Into<String>) {
+        self.is_different = true;
+        self.add(what);
+    }
+
+    /// Adds a loss of something that is only checked or described, or that matters only when a call fails.
     pub(crate) fn add(&mut self, what: impl Into<String>) {
         let what = what.into();
         if self.losses.contains(&what) {
@@ -45,11 +54,15 @@ impl LossCollector {
         }
     }
 
-    /// All losses.
-    pub(crate) fn into_losses(mut self) -> Vec<String> {
+    /// The document with all its losses.
+    pub(crate) fn into_document(mut self, text: String) -> ConvertedDocument {
         if self.omitted > 0 {
             self.losses.push(format!("{} more", self.omitted));
         }
-        self.losses
+        ConvertedDocument {
+            text,
+            losses: self.losses,
+            is_different: self.is_different,
+        }
     }
 }

@@ -75,10 +75,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> ConvertedDocument {
         }
         UnhandledFailure::SkipsDependents => {}
     }
-    ConvertedDocument {
-        text: Value::from(root).to_json_pretty() + "\n",
-        losses: lost.into_losses(),
-    }
+    lost.into_document(Value::from(root).to_json_pretty() + "\n")
 }
 
 struct DagWriter<'a> {
@@ -121,11 +118,11 @@ impl<'a> DagWriter<'a> {
             let (one, other) = (&edge.from, &edge.to);
             let is_choice = matches!(workflow.nodes[from].action, Action::Choose { .. });
             if closes.contains(&at) {
-                lost.add(format!(
+                lost.add_change(format!(
                     "the edge back from `{one}` to `{other}`: a DAG has no loops"
                 ));
             } else if edge.label != DEFAULT_LABEL && !is_choice {
-                lost.add(format!(
+                lost.add_change(format!(
                     "the edge from `{one}` to `{other}` with label {}",
                     edge.label
                 ));
@@ -150,18 +147,19 @@ impl<'a> DagWriter<'a> {
             match &node.action {
                 Action::Entry => continue,
                 Action::Exit => {
-                    self.lost
-                        .add("which output is the result: here it is all outputs, by task id");
+                    self.lost.add_change(
+                        "which output is the result: here it is all outputs, by task id",
+                    );
                     continue;
                 }
                 Action::Choose { .. } => {
                     let id = &node.id;
                     self.lost
-                        .add(format!("the switch `{id}`: here all of its branches run"));
+                        .add_change(format!("the switch `{id}`: here all of its branches run"));
                     continue;
                 }
                 Action::Wait(_) => {
-                    self.lost.add(format!("the wait `{}`", node.id));
+                    self.lost.add_change(format!("the wait `{}`", node.id));
                     continue;
                 }
                 Action::Ask(form) => {
@@ -183,13 +181,14 @@ impl<'a> DagWriter<'a> {
             let depends = self.dependencies(at);
             if node.join == Join::Any && depends.len() > 1 {
                 let id = &node.id;
-                self.lost.add(format!(
+                self.lost.add_change(format!(
                     "that each edge enters `{id}` separately: here it waits for all"
                 ));
             }
             if node.each.is_some() {
                 let id = &node.id;
-                self.lost.add(format!("the fan-out of `{id}` over a list"));
+                self.lost
+                    .add_change(format!("the fan-out of `{id}` over a list"));
             }
             if !depends.is_empty() {
                 task.insert("depends_on", Value::array(depends));

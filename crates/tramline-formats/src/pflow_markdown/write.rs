@@ -21,10 +21,7 @@ pub fn write(servers: &Value, workflow: &Workflow) -> ConvertedDocument {
     let mut lost = LossCollector::default();
     let root = pflow_ir::written(servers, workflow, &mut lost);
     let text = MarkdownWriter::new(&root, &mut lost).document(workflow);
-    ConvertedDocument {
-        text,
-        losses: lost.into_losses(),
-    }
+    lost.into_document(text)
 }
 
 /// A step in markdown, from its IR node.
@@ -202,7 +199,8 @@ impl<'a> MarkdownWriter<'a> {
                 ("switch", "rules") => later.push(("rules", self.rules(id, value))),
                 ("switch", "otherwise") => {}
                 (_, key) if STEP_FIELDS.contains(&key) => {
-                    self.lost.add(format!("the argument `{key}` of `{id}`"));
+                    self.lost
+                        .add_change(format!("the argument `{key}` of `{id}`"));
                 }
                 (_, key) => later.push((key, value.clone())),
             }

@@ -38,10 +38,7 @@ pub fn write(server: &ServerInfo, servers: &Value, workflows: &[&Workflow]) -> C
         .iter()
         .map(|workflow| write_tool(workflow, &mut lost));
     root.insert("tools", Value::array(tools.collect::<Vec<_>>()));
-    ConvertedDocument {
-        text: yaml_text::document(&root),
-        losses: lost.into_losses(),
-    }
+    lost.into_document(yaml_text::document(&root))
 }
 
 fn write_tool(workflow: &Workflow, lost: &mut LossCollector) -> Value {
@@ -205,7 +202,7 @@ fn switch_target(node: &Node, label: &Str, edges: &[&Edge], lost: &mut LossColle
         return label.clone();
     };
     if let Some(other) = there.find(|edge| edge.to != first.to) {
-        lost.add(format!(
+        lost.add_change(format!(
             "the additional edge from `{}` with label {label}, to `{}`",
             node.id, other.to
         ));
@@ -271,7 +268,7 @@ fn write_edges(node: &Node, edges: &[&Edge], map: &mut Map, lost: &mut LossColle
         } else if edge.label == DEFAULT_LABEL && !is_choice {
             next.push(Value::from(edge.to.clone()));
         } else {
-            lost.add(format!(
+            lost.add_change(format!(
                 "the edge from `{}` to `{}` with label {}",
                 edge.from, edge.to, edge.label
             ));

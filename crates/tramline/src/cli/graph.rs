@@ -1,6 +1,6 @@
 //! `tramline graph`: a diagram of a workflow.
 
-use super::{CliError, CliResult, Exit, documents, output};
+use super::{CliError, CliResult, Exit, documents, output, sop};
 use std::path::PathBuf;
 use tramline_views::diagram::{WorkflowDiagram, dot, layout, mermaid, svg};
 
@@ -35,13 +35,22 @@ struct DiagramFormat {
     svg: bool,
 }
 
-pub(super) fn main(verb: &GraphArgs, json: bool) -> CliResult {
+/// The diagram of a workflow, a procedure, or a flowchart in Mermaid.
+fn diagram(verb: &GraphArgs, json: bool) -> Result<WorkflowDiagram, CliError> {
+    if sop::is_procedure(&verb.file)? {
+        let sop = sop::read_valid(&verb.file, json)?;
+        return Ok(WorkflowDiagram::of_sop(&sop));
+    }
     let read = documents::read_for_display(&verb.file, json)?;
     let graph = match &verb.tool {
         Some(name) => documents::tool(&read.document, name)?,
         None => documents::only_tool(&read.document)?,
     };
-    let picture = WorkflowDiagram::of(&graph.workflow);
+    Ok(WorkflowDiagram::of(&graph.workflow))
+}
+
+pub(super) fn main(verb: &GraphArgs, json: bool) -> CliResult {
+    let picture = diagram(verb, json)?;
     let (form, drawn) = if verb.form.svg {
         let places = layout(&picture).map_err(|large| CliError::bad_input(large.to_string()))?;
         ("svg", svg(&picture, &places))
@@ -54,7 +63,7 @@ pub(super) fn main(verb: &GraphArgs, json: bool) -> CliResult {
         output::write_file(path, &drawn)?;
     }
     if json {
-        let mut said = serde_json::json!({ "tool": graph.workflow.name, "form": form });
+        let mut said = serde_json::json!({ "tool": picture.name, "form": form });
         match &verb.out {
             Some(path) => said["out"] = path.display().to_string().into(),
             None => said["text"] = drawn.into(),

@@ -1,7 +1,7 @@
 //! `tramline sop`: checks procedures, runs them by hand, and audits agents against them.
 
 use super::documents::{DocumentFlaws, as_json};
-use super::{CliError, CliResult, CommonArgs, diagnostics, output, runs};
+use super::{CliError, CliResult, CommonArgs, diagnostics, documents, output, runs};
 use crate::config::read_document;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -162,6 +162,20 @@ pub(super) fn read_with_flaws(
 ) -> Result<(Option<SopDocument>, DocumentFlaws), CliError> {
     let bytes = read_document(path).map_err(CliError::bad_input)?;
     Ok(read_bytes(path, &bytes))
+}
+
+/// Reads a procedure, or shows its flaws and fails.
+pub(super) fn read_valid(path: &Path, json: bool) -> Result<Arc<Sop>, CliError> {
+    let (document, flawed) = read_with_flaws(path)?;
+    if let Some(document) = document {
+        return Ok(Arc::new(document.sop));
+    }
+    if json {
+        return Err(documents::flaws_error(&flawed.path, &flawed.flaws));
+    }
+    diagnostics::show(&flawed);
+    let count = output::counted(flawed.flaws.len(), "flaw");
+    Err(CliError::bad_input(format!("{} has {count}", flawed.path)))
 }
 
 /// The same for a procedure whose text may differ from its file.
