@@ -38,6 +38,7 @@ pub(crate) const WRITE_HINTS: ToolHints = ToolHints {
     idempotent: Some(true),
     open_world: Some(false),
 };
+use tramline_workflow::text::io_reason;
 const WRITE_DESCRIPTION: &str = "Writes a text file inside the allowed roots, atomically. \
     Replaces an existing file. Parent directories are created if create_dirs is true.";
 
@@ -124,7 +125,7 @@ pub(crate) fn failed(path: &str, error: &std::io::Error) -> Failure {
         std::io::ErrorKind::PermissionDenied => FailureKind::Forbidden,
         _ => FailureKind::Tool,
     };
-    Failure::new(kind, format!("{path}: {error}"))
+    Failure::new(kind, format!("{path}: {}", io_reason(error)))
 }
 
 fn list(roots: &Roots, arguments: &Value) -> Result<Value, Failure> {

@@ -11,7 +11,7 @@ use tramline_expr::Value;
 use tramline_views::pause_view::FileChange;
 use tramline_views::text_diff::unified;
 use tramline_workflow::failure::Failure;
-use tramline_workflow::text::RedactText;
+use tramline_workflow::text::{RedactText, io_reason};
 
 /// Larger files, in bytes, are only summarized: a diff is meant to be read.
 const COMPARED_BYTES_MAX: u64 = 512 << 10;
@@ -105,7 +105,7 @@ fn read(roots: &Roots, path: &str) -> Result<FileContent, Failure> {
     }
     let mut bytes = Vec::new();
     let read = file.take(COMPARED_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| bad_arguments(format!("{path}: {error}")))?;
+    read.map_err(|error| bad_arguments(format!("{path}: {}", io_reason(&error))))?;
     Ok(FileContent::of(bytes))
 }
 

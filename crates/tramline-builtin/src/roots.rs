@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::text::io_reason;
 
 /// Longer paths are not shown in failures, in characters.
 const PATH_CHARS_SHOWN: usize = 200;
@@ -53,8 +54,9 @@ impl fmt::Display for RootError {
         let Self { path, error } = self;
         write!(
             f,
-            "cannot open the root {}: {error}; give --root a directory",
-            path.display()
+            "cannot open the root {}: {}; give --root a directory",
+            path.display(),
+            io_reason(error)
         )
     }
 }

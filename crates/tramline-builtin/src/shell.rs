@@ -17,7 +17,7 @@ use tramline_engine::ports::{Tool, ToolHints};
 use tramline_expr::{Map, Value};
 use tramline_process::{ProcessTree, TreeCommand};
 use tramline_workflow::failure::{Failure, FailureKind};
-use tramline_workflow::text::RedactText;
+use tramline_workflow::text::{RedactText, io_reason};
 
 /// How many characters of the last line of standard error are shown in the failure.
 const STDERR_CHARS_SHOWN: usize = 300;
@@ -176,7 +176,9 @@ async fn communicate(
     tree: &mut ProcessTree,
     stdin: Option<&str>,
 ) -> Result<CommandOutput, Failure> {
-    let failed = |error: std::io::Error| Failure::new(FailureKind::Tool, format!("shell: {error}"));
+    let failed = |error: std::io::Error| {
+        Failure::new(FailureKind::Tool, format!("shell: {}", io_reason(&error)))
+    };
     let (input, output, errors) = tree.streams();
     let say = async {
         if let (Some(mut pipe), Some(text)) = (input, stdin) {
@@ -210,7 +212,9 @@ async fn read_bounded(
             .take(OUTPUT_BYTES_MAX + 1)
             .read_to_end(&mut bytes)
             .await;
-        read.map_err(|error| Failure::new(FailureKind::Tool, format!("{name}: {error}")))?;
+        read.map_err(|error| {
+            Failure::new(FailureKind::Tool, format!("{name}: {}", io_reason(&error)))
+        })?;
     }
     if bytes.len() as u64 > OUTPUT_BYTES_MAX {
         let message = format!("the command printed more than {OUTPUT_BYTES_MAX} bytes to {name}");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tramline_catalog::search::Embedder;
 use tramline_catalog::search::fingerprint;
+use tramline_workflow::text::io_reason;
 
 /// Largest model file, in bytes. It is read into memory; larger models are not used for search.
 const MODEL_BYTES_MAX: u64 = 2 * 1_024 * 1_024 * 1_024;
@@ -102,7 +103,8 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, ModelError> {
     });
     bytes.map_err(|error| {
         unreadable(format!(
-            "{error}; a model is a directory with model.safetensors and tokenizer.json"
+            "{}; a model is a directory with model.safetensors and tokenizer.json",
+            io_reason(&error)
         ))
     })
 }

@@ -4,6 +4,7 @@
 //! The library's reader silently drops a line that is too long, so its call waits until it times out. This
 //! reader finds the id in the line and answers the call with an error at once.
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +29,9 @@ const EDGE_BYTES: usize = 256;
 /// the wrong stream writes, and little enough to do no harm.
 const NON_MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// How many lines that are not messages are kept for the message of a failed start; the cause is usually at the end.
+const STRAY_LINES_MAX: usize = 10;
+
 /// A line that is too long may reach this multiple of the limit before the stream is closed.
 const DROPPED_LINE_FACTOR_MAX: usize = 8;
 
@@ -51,11 +55,33 @@ impl StreamFault {
     }
 }
 
+/// The last lines of output that were not messages, shared with whoever reports a failed start. Lines are kept whole or
+/// not at all: redaction does not recognize half a secret.
+#[derive(Clone, Default)]
+pub(super) struct StrayLines(Arc<Mutex<VecDeque<String>>>);
+
+impl StrayLines {
+    fn add(&self, line: &[u8]) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == STRAY_LINES_MAX {
+            lines.pop_front();
+        }
+        lines.push_back(String::from_utf8_lossy(line).trim_end().to_owned());
+    }
+
+    /// The lines so far, oldest first.
+    pub(super) fn last(&self) -> Vec<String> {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().cloned().collect()
+    }
+}
+
 /// Passes lines through, except those that are too long.
 pub(super) struct BoundedReader<R> {
     inner: R,
     line_bytes_max: usize,
     fault: StreamFault,
+    stray: StrayLines,
     chunk: Box<[u8]>,
     from: usize,
     to: usize,
@@ -82,6 +108,7 @@ impl<R> BoundedReader<R> {
             inner,
             line_bytes_max,
             fault: StreamFault::default(),
+            stray: StrayLines::default(),
             chunk: vec![0; CHUNK_BYTES].into_boxed_slice(),
             from: 0,
             to: 0,
@@ -95,6 +122,11 @@ impl<R> BoundedReader<R> {
     /// A handle that later reports why the stream was closed.
     pub(super) fn fault(&self) -> StreamFault {
         self.fault.clone()
+    }
+
+    /// A handle to the last lines that were not messages.
+    pub(super) fn stray_lines(&self) -> StrayLines {
+        self.stray.clone()
     }
 
     /// Processes the next part of the chunk, up to the end of a line, and passes through what is within the
@@ -157,6 +189,9 @@ impl<R> BoundedReader<R> {
             self.non_message_bytes = 0;
         } else {
             self.non_message_bytes += self.line.bytes;
+            if self.line.bytes <= EDGE_BYTES && !self.line.head.trim_ascii().is_empty() {
+                self.stray.add(&self.line.head);
+            }
         }
         self.line.clear();
         if self.non_message_bytes > NON_MESSAGE_BYTES_MAX {
@@ -251,6 +286,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedReader<R> {
                 ready!(Pin::new(&mut this.inner).poll_read(cx, &mut chunk))?;
                 (this.from, this.to) = (0, chunk.filled().len());
                 if this.to == 0 {
+                    // The last line of a program that is no server may have no end.
+                    this.finish_line();
                     break;
                 }
             }
@@ -279,6 +316,20 @@ mod tests {
         let (out, fault) = through(input, 100).await;
         assert_eq!(out.as_bytes(), input);
         assert_eq!(fault, None);
+    }
+
+    #[tokio::test]
+    async fn output_that_is_no_message_is_kept() {
+        let long = "x".repeat(EDGE_BYTES);
+        let many: String = (0..20).map(|line| format!("line {line}\n")).collect();
+        let input = format!("{many}{{\"a\":1}}\n\n{long}\nusage: x\r\nlast");
+        let mut lines = BoundedReader::new(input.as_bytes(), 1000);
+        let stray = lines.stray_lines();
+        lines.read_to_end(&mut Vec::new()).await.unwrap();
+        let kept = stray.last();
+        assert_eq!(kept.len(), STRAY_LINES_MAX);
+        assert_eq!(kept[STRAY_LINES_MAX - 2..], ["usage: x", "last"]);
+        assert_eq!(kept[0], "line 12");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! answered, so the newer handshake is tried first: it needs no session that could expire.
 
 use super::ClientOptions;
-use super::bounded_reader::StreamFault;
+use super::bounded_reader::{StrayLines, StreamFault};
 use super::child_process::{ChildCommand, ChildProcess, describe_exit};
 use super::connection::{Era, error_chain};
 use super::handler::NotificationHandler;
@@ -23,6 +23,9 @@ use tramline_workflow::failure::{Failure, FailureKind};
 
 /// How long a child that failed its handshake has to exit, so that its exit status can be reported.
 const EXIT_STATUS_GRACE: Duration = Duration::from_millis(300);
+
+/// How many lines of stderr the message of a failed start has; `stderr` of its data has more.
+const SHOWN_LINES_MAX: usize = 10;
 
 /// A newly opened connection.
 pub(super) struct OpenedConnection {
@@ -116,9 +119,20 @@ async fn connect_child(
     eras: &[Era],
 ) -> Result<OpenedConnection, Failure> {
     let mut refusal = None;
+    let not_ready = async |why: &str, stray: &StrayLines, process: &mut ChildProcess| {
+        let output = ServerOutput {
+            stderr: process.last_lines().await,
+            stdout: stray
+                .last()
+                .iter()
+                .map(|line| options.redact.redact(line))
+                .collect(),
+        };
+        not_ready_failure(program.server, why, output)
+    };
     for era in eras {
         let (mut process, (lines, stdin)) = program.start(options)?;
-        let fault = lines.fault();
+        let (fault, stray) = (lines.fault(), lines.stray_lines());
         let handler = NotificationHandler::default();
         let (wire, ear) = StdioTransport::new(lines, stdin, Arc::clone(&handler.routes));
         let shaking = Box::pin(handler.serve_with_lifecycle(ear, era.mode()));
@@ -143,7 +157,7 @@ async fn connect_child(
                 process.stop(EXIT_STATUS_GRACE).await;
                 let words = format!("failed the handshake: {}", handshake_error(&error));
                 if is_handshake_rejected(&error) {
-                    let failure = not_ready_failure(program.server, &words, &mut process).await;
+                    let failure = not_ready(&words, &stray, &mut process).await;
                     refusal.get_or_insert(failure);
                     continue;
                 }
@@ -157,7 +171,7 @@ async fn connect_child(
                 )
             }
         };
-        return Err(not_ready_failure(program.server, &why, &mut process).await);
+        return Err(not_ready(&why, &stray, &mut process).await);
     }
     Err(refusal.unwrap_or_else(|| {
         let message = format!("server `{}` supports no known handshake", program.server);
@@ -183,16 +197,45 @@ fn handshake_error(error: &ClientInitializeError) -> String {
     }
 }
 
-async fn not_ready_failure(server: &str, why: &str, process: &mut ChildProcess) -> Failure {
-    let stderr = process.last_lines().await;
-    let last = stderr.last().and_then(Value::as_str).unwrap_or_default();
-    let message = match last {
-        "" => format!("server `{server}` {why}"),
-        last => format!("server `{server}` {why}; last line of stderr: {last}"),
-    };
+/// What a server printed before it failed.
+struct ServerOutput {
+    stderr: Vec<Value>,
+    /// Lines that are not messages of the protocol.
+    stdout: Vec<String>,
+}
+
+fn not_ready_failure(server: &str, why: &str, output: ServerOutput) -> Failure {
+    let mut message = format!("server `{server}` {why}");
+    let stderr: Vec<_> = output.stderr.iter().filter_map(Value::as_str).collect();
+    let last = &stderr[stderr.len().saturating_sub(SHOWN_LINES_MAX)..];
+    append_lines(&mut message, "stderr", last.iter().copied());
+    let stdout = output.stdout.iter().map(String::as_str);
+    append_lines(&mut message, "stdout, which is not MCP", stdout);
     let mut data = Map::new();
-    data.insert("stderr", stderr.into());
+    data.insert("stderr", output.stderr.into());
+    if !output.stdout.is_empty() {
+        data.insert(
+            "stdout",
+            Value::array(output.stdout.into_iter().map(Value::from)),
+        );
+    }
     Failure::new(FailureKind::Unavailable, message).with_data(data.into())
+}
+
+/// Appends what a server printed: one line in place, several below each other.
+fn append_lines<'l>(message: &mut String, stream: &str, lines: impl Iterator<Item = &'l str>) {
+    let lines: Vec<_> = lines.collect();
+    match lines.as_slice() {
+        [] => {}
+        [only] => message.push_str(&format!("; {stream}: {only}")),
+        several => {
+            message.push_str(&format!("; {stream}:"));
+            for line in several {
+                message.push_str("\n  ");
+                message.push_str(line);
+            }
+        }
+    }
 }
 
 async fn connect_address(
@@ -221,4 +264,37 @@ async fn connect_address(
     let why = address.explain(&why, options);
     let message = format!("server `{}` {why}", address.server);
     Err(Failure::new(FailureKind::Unavailable, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_start_shows_the_last_lines_of_both_streams() {
+        let stderr: Vec<Value> = (1..=12)
+            .map(|line| format!("npm error {line}").into())
+            .collect();
+        let output = ServerOutput {
+            stderr: stderr.clone(),
+            stdout: vec!["usage: tool".to_owned()],
+        };
+        let failure = not_ready_failure("x", "exited with code 1 before it was ready", output);
+        let message = failure.message.to_string();
+        assert!(message.starts_with(
+            "server `x` exited with code 1 before it was ready; stderr:\n  npm error 3\n"
+        ));
+        assert!(
+            message.ends_with("\n  npm error 12; stdout, which is not MCP: usage: tool"),
+            "{message}"
+        );
+        let kept = failure.data.as_ref().and_then(|data| data.get("stderr"));
+        assert_eq!(kept, Some(&Value::array(stderr)));
+        let silent = ServerOutput {
+            stderr: Vec::new(),
+            stdout: Vec::new(),
+        };
+        let failure = not_ready_failure("x", "ended", silent);
+        assert_eq!(failure.message.as_str(), "server `x` ended");
+    }
 }

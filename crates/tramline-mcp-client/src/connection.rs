@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tramline_expr::Value;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::ToolName;
+use tramline_workflow::text::without_error_numbers;
 
 /// How long to wait for the reason why a connection ended.
 const END_REASON_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -385,7 +386,7 @@ pub(super) fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
         }
         source = cause.source();
     }
-    words
+    without_error_numbers(&words)
 }
 
 /// Counts a call as running and records when the last one ended.

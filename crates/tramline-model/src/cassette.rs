@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tramline_engine::ports::{Message, Model, ModelAnswer, Prompt, Role};
 use tramline_workflow::failure::{Failure, FailureKind};
+use tramline_workflow::text::io_reason;
 
 /// Largest cassette, in bytes.
 const CASSETTE_BYTES_MAX: u64 = 64 << 20;
@@ -78,8 +79,9 @@ impl Recorder {
     pub fn new(model: Arc<dyn Model>, path: &Path, redact: Redact) -> Result<Self, String> {
         let opened = check_regular_file(path)
             .and_then(|()| OpenOptions::new().create(true).append(true).open(path));
-        let file =
-            opened.map_err(|error| format!("cannot record to {}: {error}", path.display()))?;
+        let file = opened.map_err(|error| {
+            format!("cannot record to {}: {}", path.display(), io_reason(&error))
+        })?;
         Ok(Self {
             model,
             path: path.to_owned(),

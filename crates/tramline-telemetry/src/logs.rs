@@ -2,6 +2,7 @@
 //!
 //! Off by default. Every line is redacted before it is written, since we do not control what libraries log.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use tracing_subscriber::EnvFilter;
@@ -28,11 +29,12 @@ pub fn redact_logs_with(redact: Redact) {
     *REDACT.lock().unwrap_or_else(PoisonError::into_inner) = Some(redact);
 }
 
-/// Starts to log what this filter allows: `info`, or `warn,tramline=debug`.
+/// Starts to log what this filter allows: `info`, or `warn,tramline=debug`. A level alone is ours: libraries log
+/// warnings and errors.
 ///
 /// Returns a message for the user if the filter is invalid.
 pub fn log_to_stderr(filter: &str, format: LogFormat) -> Result<(), String> {
-    let filter = EnvFilter::try_new(filter)
+    let filter = EnvFilter::try_new(with_quiet_libraries(filter))
         .map_err(|error| format!("`{filter}` is not a valid log filter: {error}"))?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -48,6 +50,14 @@ pub fn log_to_stderr(filter: &str, format: LogFormat) -> Result<(), String> {
             .try_init(),
     };
     begun.map_err(|error| format!("cannot start logging: {error}"))
+}
+
+/// The filter with libraries limited to warnings, if it is a level alone.
+fn with_quiet_libraries(filter: &str) -> Cow<'_, str> {
+    match filter.trim().to_ascii_lowercase().as_str() {
+        level @ ("info" | "debug" | "trace") => format!("warn,tramline={level}").into(),
+        _ => filter.into(),
+    }
 }
 
 /// Creates a writer for each line.
@@ -106,4 +116,18 @@ impl Drop for LogLine {
 /// Logs a warning to the operator.
 pub fn warn(text: &str) {
     tracing::warn!(target: "tramline::telemetry", "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_alone_leaves_libraries_quiet() {
+        assert_eq!(with_quiet_libraries("info"), "warn,tramline=info");
+        assert_eq!(with_quiet_libraries(" DEBUG "), "warn,tramline=debug");
+        for filter in ["warn", "error", "off", "info,rmcp=debug", "rmcp=trace"] {
+            assert_eq!(with_quiet_libraries(filter), filter);
+        }
+    }
 }

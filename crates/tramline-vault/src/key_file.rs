@@ -128,8 +128,9 @@ impl KeyFile {
 
     fn io_fault(&self, what: &str, error: &io::Error) -> CipherFault {
         fault(format!(
-            "the key file {} cannot {what}: {error}",
-            self.display()
+            "the key file {} cannot {what}: {}",
+            self.display(),
+            error.kind()
         ))
     }
 

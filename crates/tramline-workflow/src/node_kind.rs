@@ -77,6 +77,22 @@ impl NodeKind {
     pub const EXIT: &'static Self = &kind("exit", "exit", "tramline.exit", NodeShape::End);
 }
 
+impl NodeKind {
+    /// The word that documents use for a kind of this name: `switch` for `choose`.
+    pub fn label_of(name: &str) -> &str {
+        let all = [
+            Self::ENTRY,
+            Self::CALL,
+            Self::COMPUTE,
+            Self::CHOOSE,
+            Self::WAIT,
+            Self::EXIT,
+        ];
+        let found = all.into_iter().find(|kind| kind.name == name);
+        found.map_or(name, |kind| kind.label)
+    }
+}
+
 impl Action {
     /// The kind of the node.
     pub fn kind(&self) -> &'static NodeKind {

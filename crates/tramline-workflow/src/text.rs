@@ -1,8 +1,10 @@
 //! Text helpers: name suggestions, names in messages, durations and timestamps.
 
+mod io_reason;
 mod printable;
 mod redact_text;
 
+pub use io_reason::{io_reason, without_error_numbers};
 pub use printable::{printable_json, printable_line, printable_lines};
 pub use redact_text::RedactText;
 

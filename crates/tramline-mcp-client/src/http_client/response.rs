@@ -295,8 +295,55 @@ fn unexpected_response(message: String) -> StreamableHttpError<reqwest::Error> {
     StreamableHttpError::UnexpectedServerResponse(message.into())
 }
 
+/// What matters of an unexpected body: the message of a JSON error, the title of a page, or the start of the text.
 fn body_excerpt(body: &[u8], redact: &RedactText) -> String {
-    redact.excerpt(&String::from_utf8_lossy(body), BODY_CHARS_SHOWN_MAX)
+    let text = String::from_utf8_lossy(body);
+    let says = json_message(body).or_else(|| page_title(&text));
+    redact.excerpt(says.as_deref().unwrap_or(&text), BODY_CHARS_SHOWN_MAX)
+}
+
+/// The message in a JSON body, in the places where APIs put it.
+fn json_message(body: &[u8]) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let places = [
+        "/error/message",
+        "/error_description",
+        "/message",
+        "/detail",
+        "/title",
+        "/error",
+    ];
+    let found = places
+        .iter()
+        .filter_map(|place| value.pointer(place)?.as_str());
+    found
+        .map(str::trim)
+        .find(|says| !says.is_empty())
+        .map(str::to_owned)
+}
+
+/// The title or first heading of an HTML page; `None` if the text is not HTML.
+fn page_title(text: &str) -> Option<String> {
+    let start: String = text.trim_start().chars().take(15).collect();
+    let start = start.to_ascii_lowercase();
+    if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
+        return None;
+    }
+    // Lower case of the same length, so that places in it are places in the text.
+    let lower = text.to_ascii_lowercase();
+    let inside = |tag: &str| {
+        let opened = lower.find(&format!("<{tag}"))?;
+        let from = opened + lower[opened..].find('>')? + 1;
+        let to = from + lower[from..].find(&format!("</{tag}"))?;
+        let words: Vec<_> = text[from..to].split_whitespace().collect();
+        let title = words.join(" ");
+        (!title.is_empty() && !title.contains('<')).then_some(title)
+    };
+    Some(
+        inside("title")
+            .or_else(|| inside("h1"))
+            .unwrap_or_else(|| "an HTML page".to_owned()),
+    )
 }
 
 #[cfg(test)]
@@ -312,6 +359,32 @@ mod tests {
             let shown = body_excerpt(body.as_bytes(), &redact);
             assert!(!shown.contains("ghp0"), "{shown}");
             assert!(shown.chars().count() <= BODY_CHARS_SHOWN_MAX + 1);
+        }
+    }
+
+    #[test]
+    fn pages_and_json_errors_are_cut_to_what_matters() {
+        let shown = |body: &str| body_excerpt(body.as_bytes(), &RedactText::default());
+        for (body, says) in [
+            (
+                "<!DOCTYPE html>\n<html><head><title>502 Bad\n Gateway</title></head><body>x</body>",
+                "502 Bad Gateway",
+            ),
+            (
+                "<HTML lang=en><BODY><H1 class=a>Not Found</H1><p>nginx",
+                "Not Found",
+            ),
+            ("<html><body><p>É", "an HTML page"),
+            (
+                r#"{"error": {"message": "quota exceeded", "code": 7}}"#,
+                "quota exceeded",
+            ),
+            (r#"{"detail": "no such tenant"}"#, "no such tenant"),
+            (r#"{"error": "invalid_token"}"#, "invalid_token"),
+            ("plain words", "plain words"),
+            (r#"{"a": 1}"#, r#"{"a": 1}"#),
+        ] {
+            assert_eq!(shown(body), says);
         }
     }
 

@@ -4,6 +4,7 @@ use super::database::Database;
 use rusqlite::ErrorCode;
 use std::io;
 use tramline_engine::ports::StoreFault;
+use tramline_workflow::text::io_reason;
 
 /// Why work on the database failed, before it becomes a fault with a message.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ pub(super) fn file_fault(place: &Database, what: &str, error: &io::Error) -> Sto
         _ => "Check the data directory, or choose another with --data-dir",
     };
     StoreFault {
-        message: format!("cannot {what} in {place}: {error}. {step}"),
+        message: format!("cannot {what} in {place}: {}. {step}", io_reason(error)),
     }
 }
 
