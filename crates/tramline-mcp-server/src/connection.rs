@@ -125,7 +125,7 @@ impl ClientConnection {
 impl ServerHandler for ClientConnection {
     fn get_info(&self) -> ServerConfig {
         let about = &self.shared.catalog().server;
-        about.to_info(self.shared.toolset_info())
+        about.to_info(self.shared.toolset_info(), self.shared.prefix().note())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -162,17 +162,23 @@ impl ServerHandler for ClientConnection {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let tools = self.shared.engine.tools();
+        let name = self.shared.prefix().strip(name);
         let shown = self.shared.catalog().describe(name, tools.as_ref());
         let state = &self.shared.toolset_state;
         let shown = shown.map(|tool| state.describe(tool));
-        shown.or_else(|| Some(state.extra_tool(name)?.describe()))
+        let shown = shown.or_else(|| Some(state.extra_tool(name)?.describe()));
+        shown.map(|tool| self.shared.prefix().apply(tool))
     }
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let own = self.shared.prefix().strip(&request.name);
+        if own.len() != request.name.len() {
+            request.name = own.to_owned().into();
+        }
         request_state::note_arguments(&mut context, request.arguments.as_ref());
         if !session::is_named(&context) {
             return self.dispatch(request, context).await;

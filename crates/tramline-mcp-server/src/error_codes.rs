@@ -92,9 +92,30 @@ pub(super) fn is_foreign_id(text: &str) -> bool {
     (1..=ID_CHARS_MAX).contains(&text.len()) && text.bytes().all(plain) && !is_ours
 }
 
+/// Commands in messages of the engine, with the tools that do the same.
+const TOOLS_OF_COMMANDS: [(&str, &str); 3] = [
+    ("`tramline runs show ", "`run_read`"),
+    ("`tramline sop show ", "`load_graph`"),
+    ("`tramline runs`", "`runs_list`"),
+];
+
+/// A message of the engine for an agent: it can call tools, while commands are its operator's.
+pub(super) fn for_agents(message: &str) -> String {
+    let mut text = message.to_owned();
+    for (command, tool) in TOOLS_OF_COMMANDS {
+        while let Some(start) = text.find(command) {
+            let Some(end) = text[start + 1..].find('`') else {
+                break;
+            };
+            text.replace_range(start..start + 1 + end + 1, tool);
+        }
+    }
+    text.replace("`tramline ", "the operator's `tramline ")
+}
+
 /// Describes a fault.
 pub(super) fn describe_fault(fault: &Fault) -> DescribedFault {
-    let message = fault.to_string();
+    let message = for_agents(&fault.to_string());
     match fault {
         Fault::NotFound(run) => {
             DescribedFault::new(ReplyCode::NotFound, run_not_found(run.as_str())).with_run(run)
@@ -133,5 +154,35 @@ pub(super) fn describe_fault(fault: &Fault) -> DescribedFault {
             DescribedFault::new(ReplyCode::Internal, message).with_run(run)
         }
         Fault::Store(_) => DescribedFault::new(ReplyCode::Internal, message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_agents;
+
+    #[test]
+    fn agents_are_led_to_tools_and_operators_to_commands() {
+        for (message, told) in [
+            (
+                "step 3 has not ended; `tramline runs show run_1` lists the steps",
+                "step 3 has not ended; `run_read` lists the steps",
+            ),
+            (
+                "there is no run x; `tramline runs` lists them",
+                "there is no run x; `runs_list` lists them",
+            ),
+            (
+                "the quota is 5; `tramline runs rm` removes old runs",
+                "the quota is 5; the operator's `tramline runs rm` removes old runs",
+            ),
+            ("nothing", "nothing"),
+            (
+                "`tramline runs show without an end",
+                "the operator's `tramline runs show without an end",
+            ),
+        ] {
+            assert_eq!(for_agents(message), told);
+        }
     }
 }

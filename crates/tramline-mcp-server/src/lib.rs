@@ -4,6 +4,7 @@ use catalog::ToolCatalog;
 use connection::ClientConnection;
 use rmcp::ServiceExt;
 use rmcp::model::Tool;
+use rmcp::service::ServerInitializeError;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use subscribers::Subscribers;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -36,6 +37,7 @@ mod server_info;
 mod subscribers;
 mod tasks;
 mod tool;
+mod tool_prefix;
 mod tools;
 mod trace_context;
 
@@ -43,6 +45,7 @@ pub use catalog::NameTaken;
 pub use http::{CommandOf, ExtraRoutes, HttpFault, HttpLimits, HttpOptions, NamedToken};
 pub use options::ServerOptions;
 pub use server_info::ServerDescription;
+pub use tool_prefix::{InvalidPrefix, ToolPrefix};
 pub use tools::sop::{PinOptions, PinnedProcedure};
 pub use tools::{Toolset, UnknownToolset};
 
@@ -81,7 +84,13 @@ impl SharedState {
         let listed = listed
             .into_iter()
             .map(|tool| self.toolset_state.describe(tool));
-        listed.chain(self.toolset_state.extra_tools()).collect()
+        let listed = listed.chain(self.toolset_state.extra_tools());
+        listed.map(|tool| self.prefix().apply(tool)).collect()
+    }
+
+    /// What the names of all served tools start with.
+    fn prefix(&self) -> &ToolPrefix {
+        &self.options.tool_prefix
     }
 
     /// Notifies clients if the tool list has changed.
@@ -143,7 +152,8 @@ impl Server {
         let offer = ToolCatalog::new(about, toolsets, graphs)?;
         let told = offer.list(engine.tools().as_ref()).into_iter();
         let state = ToolsetState::new(&engine, &conduct);
-        let told = told.map(|tool| state.describe(tool)).collect();
+        let told = told.map(|tool| conduct.tool_prefix.apply(state.describe(tool)));
+        let told = told.collect();
         Ok(Self(Arc::new(SharedState {
             engine,
             callable,
@@ -209,11 +219,15 @@ impl Server {
         let broken = |error: &dyn std::fmt::Display| {
             Fault::Rejected(format!("the connection to the client broke: {error}"))
         };
-        let running = self
-            .connection()
-            .serve((input, output))
-            .await
-            .map_err(|error| broken(&error))?;
+        let running = match self.connection().serve((input, output)).await {
+            Ok(running) => running,
+            // A client that leaves before or during the handshake, such as one that only tests the command.
+            Err(
+                ServerInitializeError::ConnectionClosed(_)
+                | ServerInitializeError::TransportError { .. },
+            ) => return Ok(()),
+            Err(error) => return Err(broken(&error)),
+        };
         running
             .waiting()
             .await

@@ -1,5 +1,6 @@
 //! Server options for runs that agents start.
 
+use crate::tool_prefix::ToolPrefix;
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::ports::Model;
@@ -16,6 +17,8 @@ pub struct ServerOptions {
     pub commands_per_minute: u32,
     /// Language model that plans intents.
     pub model: Option<Arc<dyn Model>>,
+    /// Put in front of every tool's name.
+    pub tool_prefix: ToolPrefix,
 }
 
 impl Default for ServerOptions {
@@ -27,6 +30,7 @@ impl Default for ServerOptions {
             // Far above what an agent needs that reads each reply.
             commands_per_minute: 120,
             model: None,
+            tool_prefix: ToolPrefix::default(),
         }
     }
 }

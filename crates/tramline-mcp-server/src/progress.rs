@@ -12,6 +12,7 @@ use tramline_views::step_tracker::{Activity, StepEnd, StepTracker, Update};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{NodeIx, RunId, Seq};
 use tramline_workflow::journal::Entry;
+use tramline_workflow::workflow::{Action, DEFAULT_LABEL, Node};
 
 /// Interval of keep-alive messages during a step: silent connections are often closed after 30 seconds.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
@@ -42,6 +43,8 @@ pub(super) struct ProgressReporter {
     log: Option<MinLevel>,
     tracker: StepTracker,
     reported: ReportedProgress,
+    /// How many messages there are in all, if the graph tells; messages between steps are added as they are sent.
+    total: Option<u32>,
     /// The last step that was reported.
     last_step: String,
 }
@@ -74,6 +77,7 @@ impl ProgressReporter {
             log: wishes.log,
             tracker: StepTracker::default(),
             reported: underway.reported,
+            total: step_messages(&underway.graph),
             last_step: "the run".into(),
         })
     }
@@ -95,6 +99,7 @@ impl ProgressReporter {
             (Some(teller), ProgressTick::Event(Some(entry))) => teller.report_event(&entry).await,
             (Some(teller), ProgressTick::KeepAlive) => {
                 let says = format!("{} is running", teller.last_step);
+                teller.total = teller.total.map(|total| total.saturating_add(1));
                 teller.send_progress(says).await
             }
             (Some(_), ProgressTick::Event(None)) | (None, _) => false,
@@ -126,6 +131,7 @@ impl ProgressReporter {
         // Added nodes are reported by their own names.
         if let Some((patch, _)) = entry.event.patch() {
             patch.extend(&mut self.graph);
+            self.total = step_messages(&self.graph);
         }
         // SOP sessions have their own tools.
         let Some(update) = self.tracker.follow(entry) else {
@@ -140,6 +146,11 @@ impl ProgressReporter {
         let Some((node, what)) = step_message(&update) else {
             return true;
         };
+        if let Update::StepStarted { step, .. } = &update
+            && step.attempt > 1
+        {
+            self.total = self.total.map(|total| total.saturating_add(1));
+        }
         let node = self.graph.node(node);
         self.last_step = node.id.to_string();
         let message = match node.action.tool() {
@@ -155,7 +166,11 @@ impl ProgressReporter {
         };
         self.reported.count += 1;
         let count = f64::from(self.reported.count);
-        let told = ProgressNotificationParam::new(token.clone(), count).with_message(message);
+        let mut told = ProgressNotificationParam::new(token.clone(), count).with_message(message);
+        // A run that was answered with a retry sends more than its graph tells.
+        if let Some(total) = self.total.filter(|total| *total >= self.reported.count) {
+            told = told.with_total(f64::from(total));
+        }
         self.peer.notify_progress(told).await.is_ok()
     }
 }
@@ -198,6 +213,48 @@ pub(crate) async fn wait_with_progress(
         underway.reported = told.unwrap_or(underway.reported);
     }
     ended
+}
+
+/// How many messages the steps of a graph send; `None` if that depends on values: on branches, loops, or the number of
+/// items.
+fn step_messages(graph: &Graph) -> Option<u32> {
+    let edges = &graph.workflow.edges;
+    if edges.iter().any(|edge| edge.label != DEFAULT_LABEL) || has_cycle(graph) {
+        return None;
+    }
+    let messages = |node: &Node| match &node.action {
+        _ if node.each.is_some() => None,
+        Action::Choose { .. } => None,
+        Action::Call { .. } | Action::Wait(_) => Some(2),
+        Action::Entry | Action::Compute { .. } | Action::Exit => Some(1),
+    };
+    graph.workflow.nodes.iter().map(messages).sum()
+}
+
+/// Whether a run can come back to a node.
+fn has_cycle(graph: &Graph) -> bool {
+    let mut incoming = vec![0_usize; graph.len()];
+    let targets = |node: usize| {
+        let edges = graph.out_edges(NodeIx(node as u32)).iter();
+        edges.map(|edge| edge.to.index())
+    };
+    for target in (0..graph.len()).flat_map(targets) {
+        incoming[target] += 1;
+    }
+    let mut free: Vec<_> = (0..graph.len())
+        .filter(|node| incoming[*node] == 0)
+        .collect();
+    let mut passed = 0;
+    while let Some(node) = free.pop() {
+        passed += 1;
+        for target in targets(node) {
+            incoming[target] -= 1;
+            if incoming[target] == 0 {
+                free.push(target);
+            }
+        }
+    }
+    passed < graph.len()
 }
 
 /// The node and its state, if the update is about a step.

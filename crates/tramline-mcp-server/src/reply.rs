@@ -124,8 +124,7 @@ pub(super) fn paused_reply(graph: &Graph, run: &RunId, pauses: &[(Seq, Pause)]) 
     error.insert("status", "paused".into());
     error.insert("code", "paused".into());
     error.insert("run_id", run.as_str().into());
-    let message =
-        format!("the run waits for a person; `tramline runs show {run}` shows the question");
+    let message = "the run waits for a person; `waiting` has each question and who can answer it";
     error.insert("message", message.into());
     error.insert("waiting", Value::array(waiting));
     error_reply(error)

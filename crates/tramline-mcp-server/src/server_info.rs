@@ -38,7 +38,7 @@ pub(super) struct ToolsetInfo {
 
 impl ServerDescription {
     /// The info sent to a client, with our capabilities and instructions.
-    pub(super) fn to_info(&self, toolsets: ToolsetInfo) -> ServerConfig {
+    pub(super) fn to_info(&self, toolsets: ToolsetInfo, prefix: Option<String>) -> ServerConfig {
         let mut server = Implementation::new(self.name.as_str(), self.version.as_str());
         if let Some(title) = &self.title {
             server = server.with_title(title.as_str());
@@ -58,7 +58,8 @@ impl ServerDescription {
             (None, None) => [Some(INSTRUCTIONS), None],
             (own, guide) => [own, guide],
         };
-        let parts: Vec<&str> = parts.into_iter().chain([toolsets.note]).flatten().collect();
+        let further = [toolsets.note, prefix.as_deref()];
+        let parts: Vec<&str> = parts.into_iter().chain(further).flatten().collect();
         ServerConfig::new(capabilities)
             .with_server_info(server)
             .with_instructions(parts.join("\n\n"))

@@ -166,8 +166,8 @@ async fn find(
         Err(fault) => return Err(internal(&fault)),
     };
     if clock::now_ms() - run.started_ms > TASK_TTL_MS {
-        let why = format!(": it has expired; `tramline runs show {id}` still shows the run");
-        return Err(unknown(&why));
+        let why = ": it has expired; the run of the same id can still be read";
+        return Err(unknown(why));
     }
     Ok(run)
 }

@@ -34,6 +34,7 @@ mod tools;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Redirect;
 use axum::routing::{get, post, put};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -85,6 +86,7 @@ pub fn studio(access: Arc<StudioAccess>) -> Router {
     Router::new()
         .route("/api/studio/key", exchange)
         .with_state(access)
+        .route("/", get(|| async { Redirect::temporary("/studio") }))
         .route("/studio", get(page::index))
         .route("/studio/", get(page::index))
         .route("/studio/{*path}", get(page::file))

@@ -140,7 +140,10 @@ impl StatelessHandler {
             && meta.client_capabilities().is_some()
             && meta.get_progress_token().is_none()
             && !meta.contains_key(LOG_LEVEL_FIELD)
-            && self.shared.catalog().is_body_only(name);
+            && self
+                .shared
+                .catalog()
+                .is_body_only(self.shared.prefix().strip(name));
         wanted.then_some(asked)
     }
 

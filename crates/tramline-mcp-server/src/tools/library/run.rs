@@ -104,10 +104,7 @@ fn run_error(
         }
         wrong = wrong.suggesting(format!("test {tool} on its own with registry_run"));
     }
-    if let Some(code) = part("code") {
-        let says = format!("run `tramline explain {code}` for help with {code}");
-        wrong = wrong.suggesting(says);
-    }
+    wrong = wrong.suggesting("trace_read shows what each step got and returned");
     wrong.details = error;
     wrong.trace = Some(run.to_string());
     wrong

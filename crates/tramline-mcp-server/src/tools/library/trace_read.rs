@@ -119,7 +119,7 @@ async fn read_trace_file(means: &CallContext, path: &str) -> Result<Value, Libra
             "validation",
             format!("`{path}` is not a trace of this version"),
         )
-        .suggesting("tramline trace RUN --out FILE writes one")
+        .suggesting("pass a run id or the trace_path of a reply instead")
     })
 }
 
