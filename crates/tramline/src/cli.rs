@@ -13,6 +13,7 @@ mod audit;
 mod audit_record;
 mod breakpoints;
 mod check;
+mod command_hints;
 mod completions;
 mod convert;
 mod debugger;
@@ -23,6 +24,7 @@ mod documents;
 mod eval;
 mod explain;
 mod graph;
+mod help;
 mod init;
 mod input;
 mod learn;
@@ -40,6 +42,7 @@ mod replay;
 mod replicas;
 mod run;
 mod run_environment;
+mod run_names;
 mod run_state;
 mod runs;
 mod schema;
@@ -51,23 +54,22 @@ mod studio;
 mod tool_check;
 mod trace;
 mod trust;
+mod usage;
 
 /// Durable workflows for AI agents: graphs of MCP tools that run, pause, survive a crash and can be
 /// inspected afterwards.
 #[derive(Parser)]
-#[command(name = "tramline", version, after_help = EXIT_CODES)]
+#[command(name = "tramline", version, after_help = help::EXIT_CODES)]
 struct Cli {
     #[command(flatten)]
     common: CommonArgs,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
-
-const EXIT_CODES: &str =
-    "Exit codes: 0 done, 1 failed, 2 flaws or bad input, 3 rejected, 4 paused, 130 interrupted.";
 
 /// The options of every verb.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Global options")]
 struct CommonArgs {
     /// Where runs are stored [default: the user's data directory]
     #[arg(long, global = true, env = "TRAMLINE_DATA_DIR", value_name = "DIR")]
@@ -118,7 +120,8 @@ struct CommonArgs {
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
-    /// Log to standard error with this filter: info, or warn,tramline=debug [default: off]
+    /// Log to standard error: a level such as info, or a filter such as warn,tramline=debug
+    /// [default: off]
     #[arg(long, global = true, env = "RUST_LOG", value_name = "FILTER")]
     log: Option<String>,
     /// The format of log lines
@@ -128,12 +131,13 @@ struct CommonArgs {
 
 /// The options for access to files, hosts, servers and commands.
 #[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Access options")]
 struct AccessArgs {
     /// Policy, limits, servers and access as YAML; flags override it
     #[arg(long, env = "TRAMLINE_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// More MCP servers, from an MCP client configuration (JSON)
-    #[arg(long, value_name = "FILE")]
+    #[arg(short = 'm', long, alias = "mcp", value_name = "FILE")]
     mcp_config: Option<PathBuf>,
     /// A directory in which files may be read and written [default: the working directory; none for
     /// servers to which agents submit documents]
@@ -152,59 +156,83 @@ struct AccessArgs {
 #[command(defer = true)]
 enum Verb {
     /// Create a workflow from a template that runs as it is
-    #[command(visible_alias = "new")]
+    #[command(visible_alias = "new", after_help = help::examples::INIT)]
     Init(init::Init),
     /// Put Tramline into MCP clients, and take over their servers
+    #[command(after_help = help::examples::MCP)]
     Mcp(mcp_clients::McpClients),
     /// Run a graph's tool and print its result
+    #[command(after_help = help::examples::RUN)]
     Run(run::RunCommand),
     /// Serve graphs as MCP tools
+    #[command(after_help = help::examples::SERVE)]
     Serve(serve::Serve),
     /// Open documents, runs and questions in a browser
+    #[command(after_help = help::examples::STUDIO)]
     Studio(studio::Studio),
     /// Check documents and show every flaw with its position
+    #[command(visible_alias = "validate", after_help = help::examples::CHECK)]
     Check(check::Check),
     /// Draw a workflow as Mermaid, DOT or SVG
+    #[command(after_help = help::examples::GRAPH)]
     Graph(graph::GraphArgs),
     /// Write a document in another format
+    #[command(after_help = help::examples::CONVERT)]
     Convert(convert::Convert),
     /// List, inspect and control runs
+    #[command(after_help = help::examples::RUNS)]
     Runs(runs::Runs),
     /// Plan tool calls for a message, run them and print the results
+    #[command(after_help = help::examples::LOOP)]
     Loop(loop_cmd::LoopArgs),
     /// Save workflows under names, list and show them
+    #[command(after_help = help::examples::LIBRARY)]
     Library(library::Library),
     /// List, search, describe and try all callable tools
+    #[command(after_help = help::examples::REGISTRY)]
     Registry(registry::Registry),
     /// Show and forget what was learned from successful plans
+    #[command(after_help = help::examples::LEARN)]
     Learn(learn::Learn),
     /// Run a graph's tool step by step, with breakpoints and a prompt
     Debug(debugger::DebugArgs),
-    /// Replay a run from its journal without calling anything, and compare
+    /// Replay a run from its journal, calling nothing, and compare
+    #[command(after_help = help::examples::REPLAY)]
     Replay(replay::Replay),
     /// List the replicas that share the store
     Replicas(replicas::Replicas),
     /// Check, run and audit procedures
+    #[command(after_help = help::examples::SOP)]
     Sop(sop::SopVerb),
     /// Print the audit log: who did what, why, and with what result
+    #[command(after_help = help::examples::AUDIT)]
     Audit(audit::Audit),
     /// Print a run as one JSON document, or write it to a file
+    #[command(after_help = help::examples::TRACE)]
     Trace(trace::TraceArgs),
     /// Store the keys and secrets that documents and servers refer to
+    #[command(after_help = help::examples::SETTINGS)]
     Settings(settings::Settings),
     /// Evaluate a JSONata expression or a JSON Logic rule
+    #[command(after_help = help::examples::EVAL)]
     Eval(eval::Eval),
     /// Explain an error code
+    #[command(after_help = help::examples::EXPLAIN)]
     Explain(explain::Explain),
     /// Print the JSON Schema of a format, for editors
+    #[command(after_help = help::examples::SCHEMA)]
     Schema(schema::SchemaArgs),
-    /// Check and complete documents in an editor (Language Server Protocol)
+    /// Check and complete documents in an editor (language server)
+    #[command(after_help = help::examples::LSP)]
     Lsp(lsp::Lsp),
     /// Print a completion script for a shell
+    #[command(after_help = help::examples::COMPLETIONS)]
     Completions(completions::Completions),
     /// Show what documents start, and trust it for read-only commands
+    #[command(after_help = help::examples::TRUST)]
     Trust(trust::TrustCommand),
-    /// Check that everything required is present and every server responds
+    /// Check that everything is present and every server responds
+    #[command(after_help = help::examples::DOCTOR)]
     Doctor(doctor::Doctor),
 }
 
@@ -284,6 +312,17 @@ impl CliError {
         Self {
             exit: Exit::BadInput,
             message: message.into(),
+        }
+    }
+
+    /// Prints the error: as JSON on standard output, or as text on standard error.
+    fn print(&self, json: bool) {
+        let message = &self.message;
+        match json {
+            true => output::line(
+                &serde_json::json!({ "status": "error", "error": { "message": message } }),
+            ),
+            false => output::print_error(message),
         }
     }
 }
@@ -397,17 +436,22 @@ impl CommonArgs {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match usage::parse() {
         Ok(cli) => cli,
-        Err(refused) => return usage_error(refused),
+        Err(exit) => return exit,
     };
     let common = cli.common;
     let json = common.json;
-    let command = audit_record::audited_command(&cli.verb);
-    if let Some(manner) = cli.verb.shutdown_mode() {
+    let Some(verb) = cli.verb else {
+        return on_one_thread(help::welcome(common))
+            .unwrap_or(Exit::Done)
+            .into();
+    };
+    let command = audit_record::audited_command(&verb);
+    if let Some(manner) = verb.shutdown_mode() {
         shutdown::listen(manner);
     }
-    let done = logs::init(&common).and_then(|()| dispatch(common.clone(), cli.verb));
+    let done = logs::init(&common).and_then(|()| dispatch(common.clone(), verb));
     if let Some(command) = command {
         // The command has taken effect, whether it can be recorded or not.
         let _ = on_one_thread(audit_record::record(common, command, &done));
@@ -416,30 +460,11 @@ pub fn main() -> ExitCode {
     tramline_process::kill_all();
     match done {
         Ok(exit) => exit.into(),
-        Err(CliError { exit, message }) => {
-            if json {
-                output::line(
-                    &serde_json::json!({ "status": "error", "error": { "message": message } }),
-                );
-            } else {
-                output::print_error(&message);
-            }
-            exit.into()
+        Err(stopped) => {
+            stopped.print(json);
+            stopped.exit.into()
         }
     }
-}
-
-/// Reports an invalid command line, which may contain file names. Help text is our own.
-fn usage_error(refused: clap::Error) -> ExitCode {
-    if !refused.use_stderr() {
-        refused.exit();
-    }
-    // The text is embedded in several lines, so it is cleaned first.
-    let words = std::env::args_os();
-    let words = words.map(|word| output::field(&word.to_string_lossy()).into_owned());
-    let refused = Cli::try_parse_from(words).err().unwrap_or(refused);
-    output::status_lines(refused.render().to_string().trim_end());
-    Exit::BadInput.into()
 }
 
 fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {

@@ -16,6 +16,7 @@ use tramline_mcp_server::{PinOptions, ServerOptions};
 use tramline_workflow::authority::AgentAnswers;
 use tramline_workflow::journal::Budget;
 use tramline_workflow::next::Ceilings;
+use tramline_workflow::text::io_reason;
 
 mod file;
 mod model;
@@ -303,7 +304,7 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> String {
-    format!("cannot read {}: {error}", path.display())
+    format!("cannot read {}: {}", path.display(), io_reason(error))
 }
 
 fn read_opened(

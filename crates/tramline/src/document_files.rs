@@ -4,6 +4,7 @@ use crate::config::read_document;
 use std::io::{self, Write};
 use std::path::Path;
 use tramline_web::DocumentFiles;
+use tramline_workflow::text::io_reason;
 
 /// The local file system.
 pub(crate) struct DiskFiles;
@@ -18,7 +19,7 @@ impl DocumentFiles for DiskFiles {
     }
 
     fn write(&self, path: &Path, text: &str) -> Result<(), String> {
-        replace(path, text).map_err(|error| format!("{}: {error}", path.display()))
+        replace(path, text).map_err(|error| format!("{}: {}", path.display(), io_reason(&error)))
     }
 }
 

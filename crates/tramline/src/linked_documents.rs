@@ -14,6 +14,7 @@ use tramline_formats::{Format, KnownServers, ReadOptions};
 use tramline_syntax::{MistypedFields, relative_path};
 use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
 use tramline_workflow::graph::Graph;
+use tramline_workflow::text::io_reason;
 use tramline_workflow::tool_schema::BuiltinSchemas;
 use tramline_workflow::workflow::{Action, WORKFLOW_SERVER, Workflow};
 
@@ -41,7 +42,7 @@ pub fn read(
         Err(error) => {
             return Err(vec![flaw(
                 &wanted[0].1,
-                format!("{}: {error}", directory.display()),
+                format!("{}: {}", directory.display(), io_reason(&error)),
             )]);
         }
     };
@@ -128,7 +129,8 @@ fn read_companion(
 ) -> Result<GraphDocument, String> {
     let path = PathBuf::from(full_path(base, name).as_str());
     let real = path.canonicalize();
-    let real = real.map_err(|error| format!("cannot find document `{name}`: {error}"))?;
+    let real =
+        real.map_err(|error| format!("cannot find document `{name}`: {}", io_reason(&error)))?;
     if !real.starts_with(base) {
         return Err(format!("`{name}` is outside the directory of the document"));
     }

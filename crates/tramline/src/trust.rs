@@ -13,6 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tramline_formats::yaml_graph::GraphDocument;
 use tramline_mcp_client::config::{ServerConfig, ServerEndpoint};
 use tramline_workflow::journal::ContentDigest;
+use tramline_workflow::text::io_reason;
 
 /// The trust file in the data directory: one line per server, starting with a digest.
 const TRUST_FILE: &str = "trusted";
@@ -107,7 +108,7 @@ impl TrustStore {
         if lines.is_empty() {
             return Ok(());
         }
-        let cannot = |error: std::io::Error| format!("{}: {error}", self.0.display());
+        let cannot = |error: std::io::Error| format!("{}: {}", self.0.display(), io_reason(&error));
         if let Some(dir) = self.0.parent() {
             make_private_dir(dir).map_err(cannot)?;
             if !is_protected_dir(dir) {

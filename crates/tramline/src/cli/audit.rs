@@ -1,5 +1,6 @@
 //! `tramline audit`: who did and decided what, why and with what result, as JSON lines or a table.
 
+use super::output::{Column, Table};
 use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use serde_json::Value as Json;
 use tramline_engine::clock;
@@ -46,22 +47,32 @@ pub(super) async fn main(common: CommonArgs, verb: Audit) -> CliResult {
         .await;
     let notes = notes.map_err(CliError::from)?;
     match verb.table {
+        _ if notes.is_empty() => {
+            output::status_line("nothing is recorded for this time and run");
+        }
         false => notes.iter().for_each(output::line),
-        true => table(&notes).iter().for_each(|row| output::text_line(row)),
+        true => table(&notes).print(),
     }
     Ok(Exit::Done)
 }
 
 /// The entries as table rows: one for each command, and one below it for each decision.
-fn table(notes: &[Json]) -> Vec<String> {
-    let mut rows =
-        vec![["TIME", "DOOR", "BY", "COMMAND", "RUN", "RESULT", "DETAILS"].map(str::to_owned)];
+fn table(notes: &[Json]) -> Table<7> {
+    let mut rows = Table::new([
+        Column::fixed("TIME"),
+        Column::flexible("DOOR", 6),
+        Column::flexible("BY", 6),
+        Column::flexible("COMMAND", 8),
+        Column::flexible("RUN", 9),
+        Column::flexible("RESULT", 6),
+        Column::flexible("DETAILS", 8),
+    ]);
     for note in notes {
         let text = |at: &Json, key: &str| display_name(at[key].as_str().unwrap_or_default());
         let at_ms = note["at_ms"].as_i64().unwrap_or_default();
         let details = [text(note, "why"), text(note, "error")];
         let details: Vec<_> = details.into_iter().filter(|one| !one.is_empty()).collect();
-        rows.push([
+        rows.row([
             format_timestamp(at_ms),
             text(note, "door"),
             text(note, "by"),
@@ -72,7 +83,7 @@ fn table(notes: &[Json]) -> Vec<String> {
         ]);
         for decision in note["decisions"].as_array().into_iter().flatten() {
             let details = decision_details(decision);
-            rows.push([
+            rows.row([
                 String::new(),
                 text(decision, "via"),
                 text(decision, "by"),
@@ -85,7 +96,7 @@ fn table(notes: &[Json]) -> Vec<String> {
             ]);
         }
     }
-    align_columns(&rows)
+    rows
 }
 
 /// What was decided: the arguments that the call got, and those that were proposed if a person edited them; the rest
@@ -113,23 +124,4 @@ fn decision_details(decision: &Json) -> String {
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     parts.join("; ")
-}
-
-/// Pads the columns to equal width.
-fn align_columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let width = |at: usize| {
-        rows.iter()
-            .map(|row| row[at].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..N).map(width).collect();
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(&widths);
-        let cells: Vec<_> = cells
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
-        cells.join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
 }

@@ -1,6 +1,7 @@
 //! `tramline check`: every flaw of every document, with its position.
 
 use super::documents::DocumentFlaws;
+use super::output::counted;
 use super::trust::{self, TrustFlag};
 use super::{
     AccessArgs, CliResult, CommonArgs, Exit, diagnostics, documents, output, sop, tool_check,
@@ -136,7 +137,12 @@ impl CheckReport {
                 }
                 told
             }));
-            output::line(&all);
+            let counts = [
+                ("documents", self.flawed.len().into()),
+                ("errors", errors.into()),
+                ("warnings", warnings.into()),
+            ];
+            output::list("flaws", all, counts);
         } else {
             self.flawed.iter().for_each(diagnostics::show);
             for UnlistedServer {
@@ -158,15 +164,13 @@ impl CheckReport {
 }
 
 fn summary(files: usize, errors: usize, warnings: usize) -> String {
-    let many =
-        |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     match (errors, warnings) {
-        (0, 0) => format!("{} valid", many(files, "document")),
+        (0, 0) => format!("{} valid", counted(files, "document")),
         _ => format!(
             "{}, {} in {}",
-            many(errors, "error"),
-            many(warnings, "warning"),
-            many(files, "document")
+            counted(errors, "error"),
+            counted(warnings, "warning"),
+            counted(files, "document")
         ),
     }
 }

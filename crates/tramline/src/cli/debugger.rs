@@ -49,7 +49,12 @@ pub(super) struct DebugArgs {
 }
 
 const AFTER_HELP: &str = "Without --break it halts before its first step. Commands are typed at a prompt or piped in, one per \
-line; `help` lists them. At the end of the input the run stays halted and the exit code is 4.";
+line; `help` lists them. At the end of the input the run stays halted and the exit code is 4.
+
+Examples:
+  tramline debug report.yaml directory=notes
+  tramline debug report.yaml directory=notes --break write
+  tramline debug --run latest";
 
 pub(super) async fn main(common: CommonArgs, verb: DebugArgs) -> CliResult {
     let DebugTarget {

@@ -4,6 +4,7 @@ use super::output::{TextStyle, shorten, text_line};
 use tramline_expr::Value;
 use tramline_views::compare::{Comparison, StepDifference, ValueDifference};
 use tramline_views::trace::Trace;
+use tramline_workflow::node_kind::NodeKind;
 
 /// Longer values are truncated unless `--full` is given, in characters.
 const VALUE_CHARS_MAX: usize = 100;
@@ -94,7 +95,12 @@ impl RunDiff<'_> {
             .steps
             .iter()
             .find(|other| other.node == step.node)
-            .map_or("", |other| other.tool.as_deref().unwrap_or(other.kind));
+            .map_or("", |other| {
+                other
+                    .tool
+                    .as_deref()
+                    .unwrap_or_else(|| NodeKind::label_of(other.kind))
+            });
         let (style, sign) = match step.how {
             "only in the first" => (FIRST, '-'),
             "only in the second" => (SECOND, '+'),

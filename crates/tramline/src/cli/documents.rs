@@ -1,6 +1,6 @@
 //! Documents named on the command line: parses them, or shows all their flaws.
 
-use super::{CliError, Exit, diagnostics};
+use super::{CliError, Exit, diagnostics, output};
 use crate::config::{Config, ConfigFile, read_document};
 use crate::{app, linked_documents};
 use std::path::Path;
@@ -97,10 +97,12 @@ pub(super) fn read_config(path: &Path, json: bool) -> Result<ConfigFile, CliErro
                 text: flawed.text,
                 flaws: flawed.flaws,
             };
-            if !json {
-                diagnostics::show(&flawed);
+            if json {
+                return Err(flaws_error(&flawed.path, &flawed.flaws));
             }
-            Err(flaws_error(&flawed.path, &flawed.flaws))
+            diagnostics::show(&flawed);
+            let count = output::counted(flawed.flaws.len(), "flaw");
+            Err(CliError::bad_input(format!("{} has {count}", flawed.path)))
         }
     }
 }
@@ -142,9 +144,10 @@ fn read_or_print_flaws(
                 .first()
                 .map_or_else(String::new, ToString::to_string);
             let message = match count {
-                1 => format!("{}:{first}", flawed.path),
+                1 if json => format!("{}:{first}", flawed.path),
                 _ if json => format!("{}:{first} and {} more", flawed.path, count - 1),
-                _ => format!("{} has {count} flaws", flawed.path),
+                // The frames above have the rest.
+                _ => format!("{} has {}", flawed.path, output::counted(count, "flaw")),
             };
             Err(CliError {
                 exit: Exit::BadInput,

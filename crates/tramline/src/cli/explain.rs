@@ -14,19 +14,7 @@ pub(super) struct Explain {
 
 pub(super) fn main(verb: &Explain, json: bool) -> CliResult {
     let Some(code) = &verb.code else {
-        for (code, page) in PAGES {
-            let title = page
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches('#')
-                .trim();
-            output::text_line(&if title.contains(code) {
-                title.to_owned()
-            } else {
-                format!("{code} {title}")
-            });
-        }
+        list(json);
         return Ok(Exit::Done);
     };
     let wanted = code.to_uppercase();
@@ -41,10 +29,30 @@ pub(super) fn main(verb: &Explain, json: bool) -> CliResult {
         }
         None => {
             let near = nearest(&wanted, PAGES.iter().map(|(code, _)| *code))
-                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+                .map_or_else(String::new, |near| format!(", did you mean {near}?"));
             Err(CliError::bad_input(format!(
-                "unknown code {wanted}{near} `tramline explain` lists all codes"
+                "unknown code {wanted}{near}; `tramline explain` lists all codes"
             )))
         }
+    }
+}
+
+/// Lists all codes with their titles.
+fn list(json: bool) {
+    let title = |code: &str, page: &str| {
+        let line = page.lines().next().unwrap_or_default();
+        let line = line.trim_start_matches('#').trim();
+        let title = line.strip_prefix(code).unwrap_or(line);
+        title.trim_start_matches(':').trim().to_owned()
+    };
+    if json {
+        let codes = PAGES
+            .iter()
+            .map(|(code, page)| serde_json::json!({ "code": code, "title": title(code, page) }));
+        output::list("codes", codes, []);
+        return;
+    }
+    for (code, page) in PAGES {
+        output::text_line(&format!("{code}  {}", title(code, page)));
     }
 }

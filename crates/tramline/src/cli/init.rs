@@ -71,19 +71,16 @@ fn find<'g>(gallery: &'g [Template], name: &str) -> Result<&'g Template, CliErro
 
 fn list(gallery: &[Template], as_json: bool) {
     if as_json {
-        let templates: Vec<_> = gallery
-            .iter()
-            .map(|template| {
-                json!({
-                    "name": template.name,
-                    "title": template.title,
-                    "shows": template.shows,
-                    "run": template.run,
-                    "files": template.file_names(),
-                })
+        let templates = gallery.iter().map(|template| {
+            json!({
+                "name": template.name,
+                "title": template.title,
+                "shows": template.shows,
+                "run": template.run,
+                "files": template.file_names(),
             })
-            .collect();
-        output::line(&json!({ "templates": templates }));
+        });
+        output::list("templates", templates, []);
         return;
     }
     let width = gallery.iter().map(|template| template.name.len()).max();

@@ -5,6 +5,7 @@ use crate::config::read_bounded;
 use std::io::Read;
 use std::path::Path;
 use tramline_expr::{Map, Value};
+use tramline_workflow::text::io_reason;
 
 /// The largest input, in bytes.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
@@ -16,7 +17,9 @@ pub(super) fn read_input(given: &str) -> Result<Value, CliError> {
         std::io::stdin()
             .take(INPUT_BYTES_MAX)
             .read_to_string(&mut text)
-            .map_err(|error| CliError::bad_input(format!("cannot read standard input: {error}")))?;
+            .map_err(|error| {
+                CliError::bad_input(format!("cannot read standard input: {}", io_reason(&error)))
+            })?;
         text
     } else if let Some(path) = given.strip_prefix('@') {
         let bytes = read_bounded(Path::new(path), INPUT_BYTES_MAX).map_err(CliError::bad_input)?;

@@ -1,6 +1,7 @@
 //! `tramline learn`: shows and deletes what was learned from successful plans.
 
 use super::audit_record::AuditedCommand;
+use super::output::{Column, Table};
 use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use clap::Subcommand;
 use serde_json::json;
@@ -82,28 +83,41 @@ async fn show(common: &CommonArgs, learnt: &PlanHistory, words: &[String]) -> Cl
         let pairs: Vec<_> = past.waiting_pairs().into_iter().map(pair).collect();
         let lessons: Vec<_> = lessons.iter().map(lesson_json).collect();
         output::line(&json!({
-            "intents": past.len(), "lessons": lessons, "tools": tools, "pairs": pairs
+            "intents": past.len(), "lessons": lessons, "count": lessons.len(), "tools": tools, "pairs": pairs
         }));
         return Ok(Exit::Done);
     }
     let count = lessons.len();
-    let is = if count == 1 { "intent" } else { "intents" };
-    output::text_line(&format!("{count} {is} that ended well"));
+    if count == 0 {
+        output::status_line(match words {
+            [] => "nothing is learned yet: successful plans of `tramline loop` and agents are",
+            _ => "nothing with these words is learned; `tramline learn show` shows everything",
+        });
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new([
+        Column::fixed("ID"),
+        Column::fixed("TIMES").right(),
+        Column::flexible("INTENT", 16),
+        Column::flexible("TOOLS", 16),
+    ]);
     for lesson in lessons.iter().take(SHOWN_MAX) {
         let tools: Vec<&str> = lesson.tools.iter().map(|tool| tool.as_str()).collect();
-        let (id, intent) = (&lesson.id, &lesson.intent);
-        output::text_line(&format!("{id}  {:>4}x  {intent}", lesson.count));
-        output::text_line(&format!("                   {}", tools.join(" -> ")));
+        table.row([
+            lesson.id.to_string(),
+            lesson.count.to_string(),
+            lesson.intent.to_string(),
+            tools.join(" -> "),
+        ]);
     }
+    table.print();
     if count > SHOWN_MAX {
         let left = count - SHOWN_MAX;
         output::status_line(&format!(
             "and {left} more; name words to narrow it, or use --json"
         ));
     }
-    if count > 0 {
-        output::status_line("`tramline learn forget ID` deletes a wrong one");
-    }
+    output::status_line("`tramline learn forget ID` deletes a wrong one");
     Ok(Exit::Done)
 }
 
@@ -133,7 +147,7 @@ async fn forget(common: &CommonArgs, learnt: &PlanHistory, what: Option<&str>) -
     }
     match common.json {
         true => output::line(&json!({ "forgotten": count })),
-        false => output::status_line(&format!("{count} intents forgotten")),
+        false => output::status_line(&format!("forgot {}", output::counted(count, "intent"))),
     }
     Ok(Exit::Done)
 }

@@ -1,7 +1,7 @@
 //! `tramline library`: workflows saved under names, with all their versions.
 
 use super::audit_record::AuditedCommand;
-use super::output::{self, span};
+use super::output::{self, Column, Table, ago};
 use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, diagnostics, documents, runs};
 use crate::app::App;
 use crate::config::read_document;
@@ -29,12 +29,14 @@ enum LibraryVerb {
     /// Save a document's workflow
     Save(SaveArgs),
     /// List saved workflows
+    #[command(aliases = ["ls"])]
     List {
         /// Only those with these words in name or description
         #[arg(value_name = "WORDS")]
         filter: Vec<String>,
     },
     /// Print a saved workflow's document; --json adds its metadata
+    #[command(aliases = ["get", "view", "cat"])]
     Show {
         /// Its name
         name: String,
@@ -48,6 +50,7 @@ enum LibraryVerb {
         name: String,
     },
     /// Remove saved workflows with all their versions
+    #[command(aliases = ["remove", "delete"])]
     Rm {
         /// Their names
         #[arg(required = true)]
@@ -186,10 +189,12 @@ fn flaws_error(
         text: text.to_owned(),
         flaws,
     };
-    if !common.json {
-        diagnostics::show(&flawed);
+    if common.json {
+        return documents::flaws_error(&flawed.path, &flawed.flaws);
     }
-    documents::flaws_error(&flawed.path, &flawed.flaws)
+    diagnostics::show(&flawed);
+    let count = output::counted(flawed.flaws.len(), "flaw");
+    CliError::bad_input(format!("{} has {count}", flawed.path))
 }
 
 async fn list(common: &CommonArgs, filter: &str) -> CliResult {
@@ -198,16 +203,18 @@ async fn list(common: &CommonArgs, filter: &str) -> CliResult {
     // Usage counts are optional: the list works without them.
     let _ = house.catalog.registry().usage().refresh().await;
     if common.json {
-        let all: Vec<_> = found.iter().map(|saved| as_json(&house, saved)).collect();
-        output::line(&json!({ "workflows": all }));
-    } else if found.is_empty() {
+        let all = found.iter().map(|saved| as_json(&house, saved));
+        output::list("workflows", all, []);
+    } else if found.is_empty() && filter.is_empty() {
         output::status_line(
             "nothing is saved: `tramline library save FILE --name NAME` saves a workflow",
         );
+    } else if found.is_empty() {
+        output::status_line(&format!(
+            "no saved workflow has `{filter}` in its name or description"
+        ));
     } else {
-        for saved in &found {
-            output::text_line(&as_text(&house, saved));
-        }
+        table(&house, &found).print();
     }
     Ok(Exit::Done)
 }
@@ -240,20 +247,24 @@ async fn versions(common: &CommonArgs, name: &str) -> CliResult {
             } = &**saved;
             json!({ "version": version, "description": description, "saved_by": by, "saved_ms": at_ms })
         };
-        let all: Vec<_> = all.iter().map(told).collect();
-        output::line(&json!({ "name": name, "versions": all }));
+        output::list("versions", all.iter().map(told), [("name", name.into())]);
         return Ok(Exit::Done);
     }
+    let mut table = Table::new([
+        Column::fixed("VERSION").right(),
+        Column::fixed("SAVED"),
+        Column::flexible("BY", 8),
+        Column::flexible("DESCRIPTION", 12),
+    ]);
     for saved in &all {
-        let ago = span((clock::now_ms() - saved.at_ms).max(0));
-        let SavedWorkflow {
-            version,
-            by,
-            description,
-            ..
-        } = &**saved;
-        output::text_line(&format!("{version:>6}  {ago} ago by {by}  {description}"));
+        table.row([
+            saved.version.to_string(),
+            ago(clock::now_ms() - saved.at_ms),
+            saved.by.to_string(),
+            first_line(&saved.description),
+        ]);
     }
+    table.print();
     Ok(Exit::Done)
 }
 
@@ -287,26 +298,28 @@ fn as_json(house: &App, saved: &SavedWorkflow) -> Json {
     })
 }
 
-fn as_text(house: &App, saved: &SavedWorkflow) -> String {
-    let named = ToolName::new(WORKFLOW_SERVER, saved.name.clone());
-    let runs = match house
-        .catalog
-        .registry()
-        .usage()
-        .get(&named.to_string())
-        .runs
-    {
-        1 => "1 run".to_owned(),
-        runs => format!("{runs} runs"),
-    };
-    let SavedWorkflow {
-        name,
-        version,
-        description,
-        ..
-    } = saved;
-    let line = description.lines().next().unwrap_or_default();
-    format!("{name:<28}  v{version:<4}  {runs:>9}  {line}")
+fn table(house: &App, found: &[Arc<SavedWorkflow>]) -> Table<4> {
+    let mut table = Table::new([
+        Column::flexible("NAME", 16),
+        Column::fixed("VERSION").right(),
+        Column::fixed("RUNS").right(),
+        Column::flexible("DESCRIPTION", 16),
+    ]);
+    for saved in found {
+        let named = ToolName::new(WORKFLOW_SERVER, saved.name.clone());
+        let used = house.catalog.registry().usage().get(&named.to_string());
+        table.row([
+            saved.name.to_string(),
+            format!("v{}", saved.version),
+            used.runs.to_string(),
+            first_line(&saved.description),
+        ]);
+    }
+    table
+}
+
+fn first_line(description: &str) -> String {
+    description.lines().next().unwrap_or_default().to_owned()
 }
 
 impl From<LibraryError> for CliError {

@@ -8,6 +8,7 @@ use client::{Client, Directories, Scope};
 use std::path::{Path, PathBuf};
 use tramline_mcp_server::Toolset;
 use tramline_views::text_diff;
+use tramline_workflow::text::io_reason;
 
 mod client;
 mod client_files;
@@ -128,7 +129,7 @@ fn directories(project: Option<&Path>) -> Result<Directories, CliError> {
 
 fn absolute(path: &Path) -> Result<PathBuf, CliError> {
     let found = std::fs::canonicalize(path);
-    found.map_err(|error| CliError::bad_input(format!("{}: {error}", path.display())))
+    found.map_err(|error| CliError::bad_input(format!("{}: {}", path.display(), io_reason(&error))))
 }
 
 /// A name that every client accepts.
@@ -147,8 +148,9 @@ fn entry_name(name: &str) -> Result<String, String> {
 
 /// The command that starts this program: as found in `PATH`, which survives an upgrade, or its file.
 pub(super) fn own_command() -> Result<String, CliError> {
-    let cannot =
-        |error: std::io::Error| CliError::bad_input(format!("cannot find this program: {error}"));
+    let cannot = |error: std::io::Error| {
+        CliError::bad_input(format!("cannot find this program: {}", io_reason(&error)))
+    };
     let file = std::env::current_exe().map_err(cannot)?;
     let itself = std::fs::canonicalize(&file).map_err(cannot)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -166,8 +168,9 @@ fn data_dir_arguments(common: &CommonArgs) -> Result<Vec<String>, CliError> {
     let Some(dir) = &common.data_dir else {
         return Ok(Vec::new());
     };
-    let dir = std::path::absolute(dir)
-        .map_err(|error| CliError::bad_input(format!("{}: {error}", dir.display())))?;
+    let dir = std::path::absolute(dir).map_err(|error| {
+        CliError::bad_input(format!("{}: {}", dir.display(), io_reason(&error)))
+    })?;
     Ok(vec!["--data-dir".to_owned(), utf8(&dir)?])
 }
 

@@ -5,18 +5,37 @@
 //! are our own styles inserted. `xtask tidy` rejects other printing.
 
 use super::CliError;
+use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use tramline_workflow::text::{printable_json, printable_line, printable_lines};
+use tramline_workflow::text::{io_reason, printable_json, printable_line, printable_lines};
 
 mod style;
+mod table;
 
 pub(super) use style::TextStyle;
+pub(super) use table::{Column, Table, width};
 
 /// Prints a line of JSON. A closed pipe is not an error.
 pub(super) fn line(value: &impl serde::Serialize) {
     json(&serde_json::to_string(value).unwrap_or_default());
+}
+
+/// Prints a list as JSON, in the shape of all lists: an object with the items under their name, their count, and further
+/// fields.
+pub(super) fn list<const N: usize>(
+    name: &str,
+    items: impl IntoIterator<Item = Json>,
+    more: [(&str, Json); N],
+) {
+    let items: Vec<_> = items.into_iter().collect();
+    let mut shown = serde_json::Map::new();
+    let count = items.len().into();
+    shown.insert(name.to_owned(), items.into());
+    shown.insert("count".to_owned(), count);
+    shown.extend(more.map(|(key, value)| (key.to_owned(), value)));
+    line(&shown);
 }
 
 /// Prints serialized JSON, on one line or several.
@@ -62,8 +81,13 @@ fn print(clean: &str) {
 
 /// Writes a result to a file.
 pub(super) fn write_file(path: &Path, text: &str) -> Result<(), CliError> {
-    std::fs::write(path, text)
-        .map_err(|error| CliError::bad_input(format!("{}: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| {
+        CliError::bad_input(format!(
+            "cannot write {}: {}",
+            path.display(),
+            io_reason(&error)
+        ))
+    })
 }
 
 /// Prints one line to standard error. Newlines in it are escaped.
@@ -138,6 +162,25 @@ pub(super) fn span(ms: i64) -> String {
         1_000..60_000 => format!("{:.1} s", ms as f64 / 1_000.0),
         60_000..3_600_000 => format!("{} min {} s", ms / 60_000, ms / 1_000 % 60),
         _ => format!("{} h {} min", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+/// How long ago something happened, for people.
+pub(super) fn ago(ms: i64) -> String {
+    match ms {
+        ..5_000 => "just now".to_owned(),
+        5_000..60_000 => format!("{} s ago", ms / 1_000),
+        60_000..3_600_000 => format!("{} min ago", ms / 60_000),
+        3_600_000..172_800_000 => format!("{} h ago", ms / 3_600_000),
+        _ => format!("{} days ago", ms / 86_400_000),
+    }
+}
+
+/// A number with its noun in the right form.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
     }
 }
 

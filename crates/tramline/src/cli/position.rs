@@ -1,15 +1,19 @@
 //! Positions in a run on the command line: a step number, or `event:` and a sequence number.
 
+use super::run_names;
 use tramline_engine::JournalPoint;
-use tramline_workflow::ids::{Checkpoint, RunId};
+use tramline_workflow::ids::RunId;
 
 /// Parses `--at` where a checkpoint is accepted too. The checkpoint must belong to that run.
 pub(super) fn parse_position_or_checkpoint(
     text: &str,
 ) -> Result<(JournalPoint, Option<RunId>), String> {
-    match text.parse::<Checkpoint>() {
-        Ok(point) => Ok((JournalPoint::Event(point.seq), Some(point.run))),
-        Err(_) => parse_position(text).map(|at| (at, None)),
+    match text.starts_with("chk_") {
+        true => {
+            let point = run_names::parse_checkpoint(text)?;
+            Ok((JournalPoint::Event(point.seq), Some(point.run)))
+        }
+        false => parse_position(text).map(|at| (at, None)),
     }
 }
 

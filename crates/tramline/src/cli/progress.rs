@@ -5,7 +5,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tramline_expr::Value;
+use tramline_engine::ports::StartingServer;
+use tramline_expr::{Str, Value};
 use tramline_views::pause_view;
 use tramline_views::step_tracker::{Activity, StepEnd, StepTracker, TrackedStep, Update};
 use tramline_workflow::authority::AnswerChannel;
@@ -17,6 +18,19 @@ use tramline_workflow::journal::{Entry, Outcome, Pause};
 /// 100,000 lines.
 const LISTED_MAX: u32 = 400;
 
+/// How often spinners are redrawn.
+const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Shorter starts of servers are not mentioned.
+const START_SHOWN_MIN: Duration = Duration::from_secs(1);
+
+/// The start of a server, as shown.
+struct ServerStart {
+    elapsed: Duration,
+    bar: Option<ProgressBar>,
+    is_shown: bool,
+}
+
 /// Prints a run's events next to its result.
 pub(super) struct ProgressPrinter {
     graph: Arc<Graph>,
@@ -27,6 +41,10 @@ pub(super) struct ProgressPrinter {
     tracker: StepTracker,
     /// The spinners of open steps.
     open: HashMap<StepNo, ProgressBar>,
+    /// The servers that are being started.
+    starting: HashMap<Str, ServerStart>,
+    /// The failure of the last step that was listed as failed.
+    listed_failure: Option<String>,
     started_ms: i64,
     listed: u32,
     unlisted: u32,
@@ -56,6 +74,8 @@ impl ProgressPrinter {
             calls: true,
             tracker: StepTracker::default(),
             open: HashMap::new(),
+            starting: HashMap::new(),
+            listed_failure: None,
             started_ms: 0,
             listed: 0,
             unlisted: 0,
@@ -97,9 +117,12 @@ impl ProgressPrinter {
                     true => ("?", "it may have happened".to_owned()),
                     false => ("↻", format!("again in {}", span(wait_ms as i64))),
                 };
+                let says = failure.to_string();
+                let (says, rest) = says.split_once('\n').unwrap_or((&says, ""));
                 self.line(&format!(
-                    "├─ {ASK}{mark}{ASK:#} {failure} {DIM}({note}){DIM:#}"
+                    "├─ {ASK}{mark}{ASK:#} {says} {DIM}({note}){DIM:#}"
                 ));
+                self.further_lines(rest);
             }
             Update::StepEnded { step, end, .. } => {
                 let (mark, more) = match end {
@@ -162,18 +185,72 @@ impl ProgressPrinter {
         let Some(bars) = &self.bars else {
             return;
         };
-        let bar = bars.add(ProgressBar::new_spinner());
-        let style = ProgressStyle::with_template("├─ {spinner} {msg} {elapsed}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         let again = match step.attempt {
             1 => String::new(),
             attempt => format!(" (attempt {attempt})"),
         };
         let (id, what) = (&self.graph.node(step.node).id, self.node_label(step.node));
         let message = format!("{id}  {what}{again}");
-        bar.set_message(output::field(&message).into_owned());
-        bar.enable_steady_tick(Duration::from_millis(100));
+        let bar = spinner(bars, &message, Duration::ZERO);
         self.open.insert(step.step, bar);
+    }
+
+    /// Shows which servers are being started, and for how long already.
+    pub(super) fn show_starting(&mut self, servers: Vec<StartingServer>) {
+        let ended: Vec<_> = self
+            .starting
+            .keys()
+            .filter(|name| servers.iter().all(|one| one.server != **name))
+            .cloned()
+            .collect();
+        for name in ended {
+            let Some(start) = self.starting.remove(&name) else {
+                continue;
+            };
+            if let Some(bar) = start.bar {
+                bar.finish_and_clear();
+            }
+            if start.is_shown {
+                let took = span(start.elapsed.as_millis() as i64);
+                self.line(&format!(
+                    "├─ {DIM}server {name} was being started for {took}{DIM:#}"
+                ));
+            }
+        }
+        for StartingServer { server, elapsed } in servers {
+            let mut start = self.starting.remove(&server).unwrap_or(ServerStart {
+                elapsed,
+                bar: None,
+                is_shown: false,
+            });
+            start.elapsed = elapsed;
+            if elapsed >= START_SHOWN_MIN && !start.is_shown {
+                start.is_shown = true;
+                let message = format!("starting server {server}");
+                match &self.bars {
+                    Some(bars) => start.bar = Some(spinner(bars, &message, elapsed)),
+                    None => self.line(&format!("├─ {DIM}{message} …{DIM:#}")),
+                }
+            }
+            self.starting.insert(server, start);
+        }
+    }
+
+    /// Removes everything that is redrawn, so that what follows is not overwritten.
+    pub(super) fn clear(&mut self) {
+        let starts = std::mem::take(&mut self.starting).into_values();
+        let starts = starts.filter_map(|start| start.bar);
+        let steps = std::mem::take(&mut self.open).into_values();
+        steps.chain(starts).for_each(|bar| bar.finish_and_clear());
+        if let Some(bars) = &self.bars {
+            // A terminal that cannot be cleared cannot be written to either.
+            let _ = bars.clear();
+        }
+    }
+
+    /// The failure of the last step, as it is listed.
+    pub(super) fn listed_failure(&mut self) -> Option<String> {
+        self.listed_failure.take()
     }
 
     fn remove_bar(&mut self, step: StepNo) {
@@ -189,9 +266,19 @@ impl ProgressPrinter {
             return;
         }
         self.listed += 1;
+        self.listed_failure = (!more.is_empty()).then(|| more.trim().to_owned());
         let (id, what) = (&self.graph.node(step.node).id, self.node_label(step.node));
         let took = span((at_ms - step.since_ms).max(0));
+        let (more, rest) = more.split_once('\n').unwrap_or((more, ""));
         self.line(&format!("├─ {mark} {id}  {DIM}{what}  {took}{DIM:#}{more}"));
+        self.further_lines(rest);
+    }
+
+    /// The further lines of a failure, such as the last lines of a server's stderr.
+    fn further_lines(&self, lines: &str) {
+        for line in lines.lines() {
+            self.line(&format!("│    {line}"));
+        }
     }
 
     fn show_question(&mut self, seq: u64, pause: &Pause) {
@@ -225,4 +312,14 @@ impl ProgressPrinter {
         };
         self.line(&format!("└─ {style}{word}{style:#} {DIM}in {took}{DIM:#}"));
     }
+}
+
+/// A spinner with a message and the time since it began.
+fn spinner(bars: &MultiProgress, message: &str, elapsed: Duration) -> ProgressBar {
+    let bar = bars.add(ProgressBar::new_spinner().with_elapsed(elapsed));
+    let style = ProgressStyle::with_template("├─ {spinner} {wide_msg} {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.set_message(output::field(message).into_owned());
+    bar.enable_steady_tick(SPINNER_INTERVAL);
+    bar
 }

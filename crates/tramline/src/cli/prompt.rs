@@ -22,8 +22,8 @@ pub(super) trait PromptTerminal: Send {
     fn read(&mut self, prompt: &str, initial: &str) -> Option<String>;
 }
 
-/// The terminal that this process was started from.
-struct Console;
+/// The terminal that this process was started from. One editor for the whole conversation: it may have read ahead.
+struct Console(Option<DefaultEditor>);
 
 impl PromptTerminal for Console {
     fn show(&mut self, lines: &[String]) {
@@ -33,8 +33,11 @@ impl PromptTerminal for Console {
     }
 
     fn read(&mut self, prompt: &str, initial: &str) -> Option<String> {
-        let mut editor = DefaultEditor::new().ok()?;
-        match editor.readline_with_initial(&*output::field(prompt), (initial, "")) {
+        match self
+            .0
+            .as_mut()?
+            .readline_with_initial(&*output::field(prompt), (initial, ""))
+        {
             Ok(line) => Some(line),
             Err(ReadlineError::Interrupted | ReadlineError::Eof) | Err(_) => None,
         }
@@ -65,17 +68,21 @@ pub(super) async fn ask(engine: &Engine, run: &RunId) -> Result<Option<RunHandle
                 QuestionReader::Person,
             )
             .await;
+        let whole = engine
+            .pause_detail(&loaded, *seq, pause, Extent::Whole)
+            .await;
         let (seq, pause) = (*seq, pause.clone());
         let heading = format!("? {}", pause_view::message(&loaded.run.graph, &pause));
         let asking = {
             let pause = pause.clone();
             let mut before = std::mem::take(&mut typed);
             move || {
+                let mut console = Console(DefaultEditor::new().ok());
                 let answer = match pause.form() {
                     Some(form) => {
-                        form_prompt::read_form(&mut Console, &heading, &asked, form, &mut before)
+                        form_prompt::read_form(&mut console, &heading, &asked, form, &mut before)
                     }
-                    None => read_decision(&mut Console, &heading, &asked, &pause),
+                    None => read_decision(&mut console, &heading, [&asked, &whole], &pause),
                 };
                 (answer, before)
             }
@@ -121,37 +128,37 @@ fn is_asked_here(pause: &Pause) -> bool {
     }
 }
 
-/// Shows a question and reads the answer; `None` if it is left open.
+/// Shows a question and reads the answer; `None` if it is left open. Long values are cut until the person wants to see
+/// the whole.
 fn read_decision(
     terminal: &mut dyn PromptTerminal,
     heading: &str,
-    asked: &Value,
+    [asked, whole]: [&Value; 2],
     pause: &Pause,
 ) -> Option<Answer> {
-    let mut lines = vec![heading.to_owned()];
-    lines.extend(
-        pause_view::detail_lines(asked)
-            .into_iter()
-            .map(|line| format!("  {line}")),
-    );
-    terminal.show(&lines);
+    let indented = |asked: &Value| {
+        let lines = pause_view::detail_lines(asked).into_iter();
+        lines.map(|line| format!("  {line}")).collect::<Vec<_>>()
+    };
+    terminal.show(&[vec![heading.to_owned()], indented(asked)].concat());
     let edits = pause_view::is_editable(pause);
     let ways = match edits {
-        true => "Approve? [y]es, [n]o, [e]dit the arguments, [l]ater: ",
-        false => "Approve? [y]es, [n]o, [l]ater: ",
+        true => "Approve? [y]es, [n]o, [e]dit the arguments, [v]iew all, [l]ater: ",
+        false => "Approve? [y]es, [n]o, [v]iew all, [l]ater: ",
     };
     loop {
         let line = terminal.read(ways, "")?;
         match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Some(Answer::Proceed),
-            "n" | "no" => return Some(Answer::Reject),
+            "y" | "yes" | "approve" => return Some(Answer::Proceed),
+            "n" | "no" | "reject" => return Some(Answer::Reject),
             "l" | "later" => return None,
+            "v" | "view" => terminal.show(&indented(whole)),
             "e" | "edit" if edits => {
                 if let Some(answer) = read_edited_arguments(terminal, pause) {
                     return Some(answer);
                 }
             }
-            _ => terminal.show(&["type y, n or l; nothing happens until you do".to_owned()]),
+            _ => terminal.show(&["type y, n, v or l; nothing happens until you do".to_owned()]),
         }
     }
 }
@@ -233,16 +240,15 @@ mod tests {
             source: None,
             call: Some(Box::new(call)),
         };
-        let asked = Value::object([(
-            "call",
-            pause_view::call_value(&pause, Extent::Bounded).unwrap(),
-        )]);
+        let asked =
+            |extent| Value::object([("call", pause_view::call_value(&pause, extent).unwrap())]);
+        let shown = [&asked(Extent::Bounded), &asked(Extent::Whole)];
         let mut terminal = ScriptedTerminal {
             lines: lines.to_vec(),
             shown: Vec::new(),
             initial: Vec::new(),
         };
-        let answer = read_decision(&mut terminal, "? refund", &asked, &pause);
+        let answer = read_decision(&mut terminal, "? refund", shown, &pause);
         (answer, terminal)
     }
 
@@ -254,7 +260,10 @@ mod tests {
         assert!(shown.contains("tool: shop:refund (server shop)"), "{shown}");
         assert!(shown.contains("amount: 5"), "{shown}");
         assert!(shown.contains("nothing happens until you do"), "{shown}");
-        assert_eq!(typed(&["n"]).0, Some(Answer::Reject));
+        let (answer, terminal) = typed(&["v", "n"]);
+        assert_eq!(answer, Some(Answer::Reject));
+        let shown = terminal.shown.join("\n");
+        assert_eq!(shown.matches("amount: 5").count(), 2, "{shown}");
         assert_eq!(typed(&["l"]).0, None);
         assert_eq!(typed(&[]).0, None);
         let (answer, terminal) = typed(&["e", "{oops", "e", r#"{"amount": 6}"#]);

@@ -1,6 +1,6 @@
 //! `tramline registry`: lists, searches, describes and tries all callable tools.
 
-use super::output;
+use super::output::{self, Column, Table};
 use super::trust::{self, TrustFlag};
 use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, audit_record, documents, input};
 use crate::app::{self, App, RunOrigin};
@@ -37,8 +37,10 @@ struct RegistrySources {
 #[derive(Subcommand)]
 enum RegistryVerb {
     /// List all callable tools; starts only servers that were never listed
+    #[command(aliases = ["ls"])]
     List(RegistrySources),
     /// Find tools by description, or by a pattern such as github:*issue*
+    #[command(aliases = ["find"])]
     Search {
         /// The description or pattern
         #[arg(required = true)]
@@ -50,6 +52,7 @@ enum RegistryVerb {
         around: RegistrySources,
     },
     /// Describe tools in full
+    #[command(aliases = ["describe", "get"])]
     Show {
         /// server:tool, mcp-server-tool, a built-in tool or a workflow's name
         #[arg(required = true)]
@@ -60,6 +63,7 @@ enum RegistryVerb {
     /// List the tools of every server again
     Refresh(RegistrySources),
     /// Run one tool by itself, and show its output and every path in it
+    #[command(aliases = ["call"])]
     Run {
         #[command(flatten)]
         trying: registry_run::TryToolArgs,
@@ -124,16 +128,11 @@ async fn list(common: &CommonArgs, house: &App, anew: bool) -> CliResult {
     };
     let list = list.map_err(Fault::from)?;
     if common.json {
-        let nodes: Vec<_> = list.tools.iter().map(|tool| tool_json(tool)).collect();
-        output::line(
-            &json!({ "count": nodes.len(), "nodes": nodes, "unreachable": failed_servers(&list) }),
-        );
+        print_nodes(list.tools.iter().map(|tool| tool_json(tool)), &list);
     } else {
-        for tool in &list.tools {
-            output::text_line(&as_text(tool));
-        }
+        print_table(list.tools.iter().map(|tool| &**tool));
         warn_failed_servers(&list);
-        output::status_line(&format!("{} nodes", list.tools.len()));
+        output::status_line(&output::counted(list.tools.len(), "node"));
     }
     Ok(Exit::Done)
 }
@@ -146,12 +145,15 @@ async fn search(common: &CommonArgs, house: &App, words: &str, most: usize) -> C
             .await
             .map_err(Fault::from)?;
         if common.json {
-            let nodes: Vec<_> = found.tools.iter().map(|tool| tool_json(tool)).collect();
-            output::line(&json!({ "nodes": nodes, "unreachable": failed_servers(&list) }));
+            print_nodes(found.tools.iter().map(|tool| tool_json(tool)), &list);
         } else {
-            let lines = found.tools.iter().map(|tool| as_text(tool));
-            lines.for_each(|line| output::text_line(&line));
+            if !found.tools.is_empty() {
+                print_table(found.tools.iter().map(|tool| &**tool));
+            }
             warn_failed_servers(&list);
+            if found.tools.is_empty() {
+                output::status_line(&no_matches(words));
+            }
         }
         return Ok(Exit::Done);
     }
@@ -163,18 +165,30 @@ async fn search(common: &CommonArgs, house: &App, words: &str, most: usize) -> C
             told["reasons"] = json!(hit.reasons);
             told
         };
-        let nodes: Vec<_> = hits.iter().map(told).collect();
-        output::line(&json!({ "nodes": nodes, "unreachable": failed_servers(&list) }));
+        print_nodes(hits.iter().map(told), &list);
         return Ok(Exit::Done);
     }
+    let mut table = Table::new([
+        Column::fixed("SURE").right(),
+        Column::flexible("TOOL", 22),
+        Column::flexible("DESCRIPTION", 16),
+        Column::flexible("WHY", 12),
+    ]);
     for hit in &hits {
         let sure = (hit.confidence * 100.0).round();
-        output::text_line(&format!("{sure:>3} %  {}", as_text(&hit.tool)));
-        output::text_line(&format!("       {}", hit.reasons.join("; ")));
+        table.row([
+            format!("{sure} %"),
+            hit.tool.name.to_string(),
+            first_line(&hit.tool),
+            hit.reasons.join("; "),
+        ]);
+    }
+    if !hits.is_empty() {
+        table.print();
     }
     warn_failed_servers(&list);
     if hits.is_empty() {
-        output::status_line("no matches");
+        output::status_line(&no_matches(words));
     }
     Ok(Exit::Done)
 }
@@ -214,19 +228,36 @@ fn unknown_name_message(unknown: &UnknownName) -> String {
     }
 }
 
-fn tool_json(tool: &Tool) -> Json {
-    let description = tool.description.as_deref().unwrap_or_default();
-    let line = description.lines().next().unwrap_or_default();
-    json!({ "node_type": tool.name.to_string(), "description": line })
+fn no_matches(words: &str) -> String {
+    format!("nothing matches `{words}`; `tramline registry list` lists all tools")
 }
 
-fn as_text(tool: &Tool) -> String {
-    /// The longest line of a list, in characters, so that it fits a terminal.
-    const LINE_CHARS_MAX: usize = 80;
+fn tool_json(tool: &Tool) -> Json {
+    json!({ "node_type": tool.name.to_string(), "description": first_line(tool) })
+}
+
+fn first_line(tool: &Tool) -> String {
     let description = tool.description.as_deref().unwrap_or_default();
-    let line = description.lines().next().unwrap_or_default();
-    let line: String = line.chars().take(LINE_CHARS_MAX).collect();
-    format!("{:<40}  {line}", tool.name.to_string())
+    description.lines().next().unwrap_or_default().to_owned()
+}
+
+fn print_nodes(nodes: impl Iterator<Item = Json>, list: &ToolList) {
+    output::list(
+        "nodes",
+        nodes,
+        [("unreachable", failed_servers(list).into())],
+    );
+}
+
+fn print_table<'t>(tools: impl Iterator<Item = &'t Tool>) {
+    let mut table = Table::new([
+        Column::flexible("TOOL", 24),
+        Column::flexible("DESCRIPTION", 16),
+    ]);
+    for tool in tools {
+        table.row([tool.name.to_string(), first_line(tool)]);
+    }
+    table.print();
 }
 
 fn failed_servers(list: &ToolList) -> Vec<Json> {

@@ -22,6 +22,9 @@ use tramline_workflow::journal::{Event, Outcome, Pause, RunEvent};
 /// The progress of shorter runs is printed at the end: too short to watch.
 const LIVE_PROGRESS_MIN: Duration = Duration::from_millis(40);
 
+/// How often the servers that are being started are looked up.
+const STARTING_POLL_INTERVAL: Duration = Duration::from_millis(250);
+
 /// Run a graph's tool and print its result.
 #[derive(clap::Args)]
 pub(super) struct RunCommand {
@@ -139,9 +142,12 @@ pub(super) async fn follow(
     manner: FollowOptions,
 ) -> CliResult {
     let run = handle.run.clone();
-    let mut seen = manner.last_seen;
+    let mut shown = ShownProgress {
+        last_seen: manner.last_seen,
+        failure: None,
+    };
     loop {
-        let ended = wait_with_progress(engine, graph, handle, &manner, &mut seen).await?;
+        let ended = wait_with_progress(engine, graph, handle, &manner, &mut shown).await?;
         // A person at a terminal is asked in place; questions left open are printed as usual.
         if manner.show_steps && matches!(ended, DriveOutcome::Paused(_)) && prompt::is_interactive()
         {
@@ -154,8 +160,15 @@ pub(super) async fn follow(
             }
         }
         let json = manner.json.then_some(manner.extra_fields);
-        return report_end(engine, graph, &run, ended, json).await;
+        return report_shown_end(engine, graph, &run, ended, json, shown.failure).await;
     }
+}
+
+/// What was shown of a run so far.
+struct ShownProgress {
+    last_seen: Seq,
+    /// The failure of the last step, if it was listed.
+    failure: Option<String>,
 }
 
 /// Waits for a run to end or pause, showing progress.
@@ -164,7 +177,7 @@ async fn wait_with_progress(
     graph: &Arc<Graph>,
     handle: RunHandle,
     manner: &FollowOptions,
-    seen: &mut Seq,
+    shown: &mut ShownProgress,
 ) -> Result<DriveOutcome, CliError> {
     let run = handle.run.clone();
     let ended = handle.wait();
@@ -180,11 +193,20 @@ async fn wait_with_progress(
     let ended = match early {
         Some(ended) => ended,
         None => {
-            let watched = print_events(engine, &run, ended.as_mut(), progress.as_mut(), seen);
+            let watched = print_events(
+                engine,
+                &run,
+                ended.as_mut(),
+                progress.as_mut(),
+                &mut shown.last_seen,
+            );
             let stopped = tokio::select! {
                 ended = watched => Some(ended),
                 () = &mut interrupted => None,
             };
+            if let Some(progress) = &mut progress {
+                progress.clear();
+            }
             match stopped {
                 Some(ended) => ended,
                 None => interrupt(engine, ended.as_mut()).await,
@@ -193,20 +215,16 @@ async fn wait_with_progress(
     };
     // A run that could not be stored cannot be shown.
     let ended = ended?;
-    let mut last = *seen;
     if let Some(progress) = &mut progress {
-        for entry in engine
-            .load(&run)
-            .await?
-            .entries
-            .iter()
-            .filter(|entry| entry.seq > *seen)
-        {
+        let entries = engine.load(&run).await?.entries;
+        let last_seen = shown.last_seen;
+        for entry in entries.iter().filter(|entry| entry.seq > last_seen) {
             progress.show(entry);
-            last = entry.seq;
+            shown.last_seen = entry.seq;
         }
+        progress.clear();
+        shown.failure = progress.listed_failure();
     }
-    *seen = last;
     Ok(ended)
 }
 
@@ -226,9 +244,13 @@ async fn print_events(
     seen: &mut Seq,
 ) -> Result<DriveOutcome, Fault> {
     let mut events = engine.subscribe(run.clone(), *seen);
+    let mut looks = tokio::time::interval(STARTING_POLL_INTERVAL);
     loop {
         tokio::select! {
             ended = &mut ended => return ended,
+            _ = looks.tick(), if progress.is_some() => if let Some(progress) = progress.as_mut() {
+                progress.show_starting(engine.tools().starting());
+            },
             event = events.next(), if progress.is_some() => match (event?, progress.as_mut()) {
                 (Some(entry), Some(progress)) => {
                     *seen = entry.seq;
@@ -251,6 +273,18 @@ pub(super) async fn report_end(
     run: &RunId,
     ended: DriveOutcome,
     json: Option<Map>,
+) -> CliResult {
+    report_shown_end(engine, graph, run, ended, json, None).await
+}
+
+/// The same where the failure of the last step may have been shown already.
+async fn report_shown_end(
+    engine: &Engine,
+    graph: &Graph,
+    run: &RunId,
+    ended: DriveOutcome,
+    json: Option<Map>,
+    shown_failure: Option<String>,
 ) -> CliResult {
     let outcome = match ended {
         DriveOutcome::Finished(outcome) => outcome,
@@ -276,7 +310,7 @@ pub(super) async fn report_end(
     let graph = grown.as_deref().unwrap_or(graph);
     match json {
         Some(more) => print_json(run, trace::outcome_value(graph, &outcome), &more),
-        None => print_outcome(graph, &outcome),
+        None => print_outcome(graph, &outcome, shown_failure.as_deref()),
     }
     Ok(match outcome {
         Outcome::Completed { .. } => Exit::Done,
@@ -296,7 +330,7 @@ fn print_json(run: &RunId, how: Value, more: &Map) {
     output::line(&shown);
 }
 
-fn print_outcome(graph: &Graph, outcome: &Outcome) {
+fn print_outcome(graph: &Graph, outcome: &Outcome, shown_failure: Option<&str>) {
     match outcome {
         Outcome::Completed {
             result: Value::String(text),
@@ -305,7 +339,12 @@ fn print_outcome(graph: &Graph, outcome: &Outcome) {
         Outcome::Failed { failure, node } => {
             let at = node.map_or_else(String::new, |at| format!(" at `{}`", graph.node(at).id));
             let code = failure.kind.code();
-            output::print_error(&format!("{failure}{at} (tramline explain {code})"));
+            let says = failure.to_string();
+            let says = match shown_failure == Some(says.as_str()) {
+                true => "the run failed",
+                false => says.as_str(),
+            };
+            output::print_error(&format!("{says}{at} (tramline explain {code})"));
         }
         Outcome::Rejected { .. } | Outcome::Aborted { .. } => {
             let how = trace::outcome_value(graph, outcome);

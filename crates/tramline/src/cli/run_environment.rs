@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use tramline_engine::LoadedRun;
 use tramline_expr::Value;
 use tramline_workflow::ids::RunId;
+use tramline_workflow::text::io_reason;
 
 /// How to continue a run that was started earlier.
 #[derive(clap::Args, Clone)]
@@ -96,7 +97,11 @@ fn restored_config(
     // Relative paths of servers refer to the directory they were first started in.
     if origin.directory.is_dir() {
         std::env::set_current_dir(&origin.directory).map_err(|error| {
-            CliError::bad_input(format!("{}: {error}", origin.directory.display()))
+            CliError::bad_input(format!(
+                "{}: {}",
+                origin.directory.display(),
+                io_reason(&error)
+            ))
         })?;
     }
     Ok((config, files))

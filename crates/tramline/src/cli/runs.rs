@@ -2,7 +2,7 @@
 
 use super::audit_record::{AuditedCommand, CLI_DOOR};
 use super::run_environment::ResumeArgs;
-use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, output};
+use super::{AccessArgs, CliError, CliResult, CommonArgs, Exit, output, run_names};
 use crate::app::{self, App};
 use clap::Subcommand;
 use tramline_engine::Engine;
@@ -38,11 +38,16 @@ pub(super) struct Runs {
 
 #[derive(Subcommand)]
 enum RunsVerb {
+    /// List runs, newest first: the same as `tramline runs`
+    #[command(alias = "ls")]
+    List(list::ListArgs),
     /// Show a run: every step with its input and output
+    #[command(aliases = ["get", "view", "describe", "status"])]
     Show(show::ShowRunArgs),
     /// Continue a run that was interrupted or answered
     Resume(ResumeArgs),
     /// Abort a run, in whichever process it is driven
+    #[command(aliases = ["cancel", "stop", "kill"])]
     Abort(resume_abort::AbortArgs),
     /// Answer a run's question
     Answer(answer::AnswerArgs),
@@ -65,16 +70,19 @@ enum RunsVerb {
     /// Write a run to a file; of a damaged run, everything that can be read
     Export(export::ExportArgs),
     /// Show how two runs differ
+    #[command(aliases = ["diff"])]
     Compare(compare::CompareArgs),
     /// Delete finished runs by age and total size
     Prune(prune::PruneArgs),
     /// Delete finished runs
+    #[command(aliases = ["remove", "delete"])]
     Rm(remove::RemoveArgs),
 }
 
 pub(super) async fn main(common: CommonArgs, verb: Runs) -> CliResult {
     match verb.verb {
         None => list::main(common, verb.list).await,
+        Some(RunsVerb::List(list)) => list::main(common, list).await,
         Some(RunsVerb::Show(verb)) => show::main(common, verb).await,
         Some(RunsVerb::Resume(verb)) => Box::pin(resume_abort::resume(common, verb)).await,
         Some(RunsVerb::Abort(verb)) => resume_abort::abort(common, verb).await,
@@ -116,7 +124,8 @@ impl Runs {
                 | RunsVerb::Fork(_),
             ) => true,
             Some(
-                RunsVerb::Show(_)
+                RunsVerb::List(_)
+                | RunsVerb::Show(_)
                 | RunsVerb::Abort(_)
                 | RunsVerb::Watch(_)
                 | RunsVerb::Pause(_)
@@ -145,7 +154,9 @@ impl Runs {
             | RunsVerb::Replan(_)
             | RunsVerb::Approve(_)
             | RunsVerb::Reject(_) => None,
-            RunsVerb::Show(_) | RunsVerb::Compare(_) | RunsVerb::Export(_) => None,
+            RunsVerb::List(_) | RunsVerb::Show(_) | RunsVerb::Compare(_) | RunsVerb::Export(_) => {
+                None
+            }
         }
     }
 }
@@ -156,8 +167,7 @@ pub(super) fn open(common: &CommonArgs) -> Result<App, CliError> {
 }
 
 pub(super) fn run_id(text: &str) -> Result<RunId, String> {
-    text.parse()
-        .map_err(|bad: tramline_workflow::ids::InvalidId| bad.to_string())
+    run_names::parse(text)
 }
 
 /// The name of the person at this terminal, as recorded in the journal.

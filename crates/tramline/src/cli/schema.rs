@@ -33,7 +33,7 @@ fn list(json: bool) {
                 "about": schema.about(),
             })
         });
-        output::line(&serde_json::json!({ "schemas": all }));
+        output::list("schemas", all, []);
         return;
     }
     for schema in FormatSchema::ALL {

@@ -18,12 +18,13 @@ use std::time::{Duration, Instant};
 use studio_address::{announce, studio_access};
 use tokio_util::sync::CancellationToken;
 use tramline_engine::{Engine, Retention, Settings, ToolPattern};
-use tramline_mcp_server::{ExtraRoutes, HttpOptions, Server, ServerOptions, Toolset};
+use tramline_mcp_server::{ExtraRoutes, HttpOptions, Server, ServerOptions, ToolPrefix, Toolset};
 use tramline_web::{FurtherAddress, StudioAccess};
 use tramline_workflow::run::Run;
 
 mod access_config;
 mod callers;
+pub(super) mod listen_address;
 mod pinned_procedures;
 mod reload;
 mod run_environment;
@@ -69,8 +70,12 @@ pub(super) struct Serve {
     /// The documents
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// Serve over HTTP at this address instead of stdio, at the path /mcp
-    #[arg(long, value_name = "ADDR")]
+    /// Another document: the same as FILE, as mcpGraph writes it
+    #[arg(short = 'g', long = "graph", value_name = "FILE")]
+    pub(super) graphs: Vec<PathBuf>,
+    /// Serve over HTTP instead of stdio, at the path /mcp: a port of this machine (8080), or an
+    /// address with a port (0.0.0.0:8080)
+    #[arg(long, value_name = "PORT|ADDR", value_parser = listen_address::parse)]
     pub(super) http: Option<SocketAddr>,
     /// The token that HTTP callers must send; required on addresses other than loopback, at least
     /// 16 bytes there
@@ -99,6 +104,10 @@ pub(super) struct Serve {
         default_value = "graphs"
     )]
     pub(super) toolsets: Vec<Toolset>,
+    /// Put this in front of every tool's name, such as flow_: for clients that use several servers with
+    /// tools of the same name
+    #[arg(long, value_name = "PREFIX")]
+    pub(super) tool_prefix: Option<ToolPrefix>,
     /// Also offer saved workflows as tools
     #[arg(long)]
     pub(super) library: bool,
@@ -115,7 +124,8 @@ pub(super) struct Serve {
     pub(super) reach: AccessArgs,
 }
 
-pub(super) async fn main(common: CommonArgs, verb: Serve) -> CliResult {
+pub(super) async fn main(common: CommonArgs, mut verb: Serve) -> CliResult {
+    verb.files.append(&mut verb.graphs);
     serve_documents(common, verb, None).await
 }
 
@@ -141,8 +151,11 @@ pub(super) async fn serve_documents(
         None => ServedDocuments::read(&verb.files, &config),
     };
     let readings = read.map_err(|unusable| {
+        if common.json {
+            return CliError::bad_input(unusable.message());
+        }
         unusable.show();
-        CliError::bad_input(unusable.message())
+        CliError::bad_input(unusable.summary())
     })?;
     let trusting = opened.as_ref().map(|opened| opened.trusting);
     access_config::set_start_gate(&mut config, &readings, &verb, trusting)?;
@@ -159,6 +172,7 @@ pub(super) async fn serve_documents(
         ttl: config.control.ttl,
         commands_per_minute: config.control.commands_per_minute,
         model: house.model.clone(),
+        tool_prefix: verb.tool_prefix.clone().unwrap_or_default(),
     };
     let server = Server::with_options(
         house.services(),

@@ -1,6 +1,7 @@
 //! `tramline settings`: keys and secrets that documents and servers refer to by name.
 
 use super::audit_record::AuditedCommand;
+use super::output::{Column, Table};
 use super::{CliError, CliResult, CommonArgs, Exit, output, runs};
 use clap::Subcommand;
 use std::io::{IsTerminal as _, Read as _};
@@ -8,6 +9,7 @@ use tramline_engine::settings::{
     STRONG_BYTES_MIN, SettingSource, SettingView, SettingsFault, VALUE_BYTES_MAX, is_strong,
     missing_message, not_redacted,
 };
+use tramline_workflow::text::io_reason;
 
 /// Store the keys and secrets that documents and servers refer to.
 #[derive(clap::Args)]
@@ -21,10 +23,13 @@ enum SettingsVerb {
     /// Set a setting; without a value, prompts for it or reads it from a pipe
     Set(SetArgs),
     /// Show a setting, masked if secret, and what uses it
+    #[command(aliases = ["show"])]
     Get(SettingKey),
     /// Show all settings, secrets masked
+    #[command(aliases = ["ls"])]
     List,
     /// Delete a setting
+    #[command(aliases = ["remove", "delete", "unset"])]
     Rm(SettingKey),
     /// Write a new key file, for a store that several replicas share
     NewKey(NewKeyArgs),
@@ -104,9 +109,11 @@ pub(super) async fn main(common: CommonArgs, verb: Settings) -> CliResult {
         SettingsVerb::List => {
             let all = settings.list(&**workflows).await?;
             if common.json {
-                output::line(&all.iter().map(as_json).collect::<Vec<_>>());
+                output::list("settings", all.iter().map(as_json), []);
+            } else if all.is_empty() {
+                output::status_line("no settings yet: `tramline settings set KEY` stores one");
             } else {
-                all.iter().for_each(|shown| show(shown, false));
+                table(&all).print();
             }
         }
         SettingsVerb::NewKey(_) => {}
@@ -146,8 +153,9 @@ fn read_value(verb: &SetArgs) -> Result<String, CliError> {
     if let Some(value) = &verb.value {
         return Ok(value.clone());
     }
-    let cannot =
-        |error: std::io::Error| CliError::bad_input(format!("cannot read the value: {error}"));
+    let cannot = |error: std::io::Error| {
+        CliError::bad_input(format!("cannot read the value: {}", io_reason(&error)))
+    };
     if !verb.stdin && std::io::stdin().is_terminal() {
         let prompt = format!("value of {}: ", output::field(&verb.key));
         return rpassword::prompt_password(prompt).map_err(cannot);
@@ -161,29 +169,58 @@ fn read_value(verb: &SetArgs) -> Result<String, CliError> {
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
+fn table(all: &[SettingView]) -> Table<4> {
+    let mut table = Table::new([
+        Column::flexible("KEY", 16),
+        Column::flexible("VALUE", 12),
+        Column::flexible("NOTES", 12),
+        Column::flexible("USED BY", 12),
+    ]);
+    for shown in all {
+        table.row([
+            shown.key.to_string(),
+            value_text(shown),
+            notes(shown).join(", "),
+            shown.used_by.join(", "),
+        ]);
+    }
+    table
+}
+
+fn value_text(shown: &SettingView) -> String {
+    match &shown.value {
+        Ok(value) => value.clone(),
+        Err(why) => format!("cannot be read: {why}"),
+    }
+}
+
+/// What is special about a setting.
+fn notes(shown: &SettingView) -> Vec<String> {
+    let mut notes = Vec::new();
+    match (shown.secret, shown.not_redacted) {
+        (false, _) => notes.push("plain".to_owned()),
+        (true, None) => {}
+        (true, Some(why)) => notes.push(why.to_string()),
+    }
+    if shown.by_agent {
+        notes.push("set by an agent".to_owned());
+    }
+    if let SettingSource::Environment(name) = &shown.source {
+        notes.push(format!("from {name}"));
+    }
+    notes
+}
+
 fn show(shown: &SettingView, json: bool) {
     if json {
         return output::line(&as_json(shown));
     }
-    let value = match &shown.value {
-        Ok(value) => value.clone(),
-        Err(why) => format!("cannot be read: {why}"),
-    };
-    let kind = match (shown.secret, shown.not_redacted) {
-        (false, _) => "  (plain)".to_owned(),
-        (true, None) => String::new(),
-        (true, Some(why)) => format!("  ({why})"),
-    };
-    let by = if shown.by_agent {
-        "  (set by an agent)"
-    } else {
-        ""
-    };
-    let from = match &shown.source {
-        SettingSource::Stored => String::new(),
-        SettingSource::Environment(name) => format!("  (from {name})"),
-    };
-    output::text_line(&format!("{}  {value}{kind}{from}{by}", shown.key));
+    let value = value_text(shown);
+    let notes: String = notes(shown)
+        .iter()
+        .map(|note| format!("  ({note})"))
+        .collect();
+    output::text_line(&format!("{}  {value}{notes}", shown.key));
     for user in &shown.used_by {
         output::text_line(&format!("    used by {user}"));
     }

@@ -15,8 +15,8 @@ pub(super) struct Studio {
     /// The documents to show and edit
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Serve at this address [default: a free port on loopback]
-    #[arg(long, value_name = "ADDR")]
+    /// Serve at this port or address: 8080, 0.0.0.0:8080 [default: a free port on loopback]
+    #[arg(long, value_name = "PORT|ADDR", value_parser = serve::listen_address::parse)]
     http: Option<SocketAddr>,
     /// The token that callers must send in addition to the studio's key; required on addresses
     /// other than loopback
@@ -44,12 +44,14 @@ pub(super) async fn main(common: CommonArgs, verb: Studio) -> CliResult {
     let browser = verb.open || (!verb.no_open && is_user_present());
     let serve = Serve {
         files: verb.files,
+        graphs: Vec::new(),
         http: Some(verb.http.unwrap_or((Ipv4Addr::LOCALHOST, 0).into())),
         token: verb.token,
         token_file: None,
         sops: Vec::new(),
         free: Vec::new(),
         toolsets: vec![Toolset::Graphs],
+        tool_prefix: None,
         library: true,
         no_reload: false,
         reload_servers: false,

@@ -51,7 +51,7 @@ pub(super) fn main(common: &CommonArgs, verb: &TrustCommand) -> CliResult {
         save_trust(&config, &servers, path)?;
     }
     if common.json {
-        output::line(&told);
+        output::list("servers", told, []);
     } else if told.is_empty() {
         output::status_line("these documents start nothing");
     } else {

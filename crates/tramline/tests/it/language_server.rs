@@ -335,8 +335,10 @@ fn an_editor_shows_what_check_says() {
             let broken = broken.replacen("\"depends_on\": [\"", "\"depends_on\": [\"no", 1);
             fs::write(&path, &broken).unwrap();
             let said = tramline.run(&["check", "--offline", "--json", path.to_str().unwrap()]);
-            let said: Vec<Json> = serde_json::from_str(&said.out()).unwrap();
-            let said: Vec<_> = said
+            let said: Json = serde_json::from_str(&said.out()).unwrap();
+            let said: Vec<_> = said["flaws"]
+                .as_array()
+                .unwrap()
                 .iter()
                 .map(|flaw| {
                     (

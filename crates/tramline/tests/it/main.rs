@@ -11,6 +11,7 @@ mod bounds;
 mod children;
 mod cli;
 mod clients;
+mod command_line;
 mod conformance;
 mod control;
 mod convert;

@@ -451,7 +451,7 @@ fn an_import_moves_servers_hides_secrets_and_can_be_undone() {
     assert!(refused.err().contains("--undo"), "{}", refused.err());
     home.done(&["mcp", "import", "cursor", "--undo"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
-    assert_eq!(home.done(&["settings", "list"]), json!([]));
+    assert_eq!(home.done(&["settings", "list"])["settings"], json!([]));
     let servers: Value = serde_json::from_str(&fs::read_to_string(&own).unwrap()).unwrap();
     assert_eq!(servers["mcpServers"], json!({}));
     let none = home.run(&["mcp", "import", "cursor", "--undo"]);

@@ -257,7 +257,7 @@ fn a_check_asks_the_servers_unless_told_not_to() {
             .output()
             .unwrap();
         let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-        (output.status.code(), found)
+        (output.status.code(), found["flaws"].clone())
     };
     write(&file, &document(&["one"], "ecko"));
     let (code, found) = check(&[]);

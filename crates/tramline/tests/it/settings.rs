@@ -267,7 +267,7 @@ fn a_command_that_is_killed_leaves_the_old_or_the_new() {
         child.wait().unwrap();
         let shown = place.run(&["settings", "list", "--json"]);
         assert_eq!(shown.code(), 0, "{}", shown.err());
-        for one in shown.json().as_array().unwrap() {
+        for one in shown.json().get("settings").unwrap().as_array().unwrap() {
             assert!(one.get("error").unwrap().is_null(), "{one}");
         }
     }

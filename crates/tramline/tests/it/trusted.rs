@@ -91,10 +91,13 @@ fn looking_starts_nothing_and_says_what_allows_it() {
     assert!(checked.err().contains(&allow), "{}", checked.err());
     let told: serde_json::Value =
         serde_json::from_str(&stranger.run(&["check", "--json"]).out()).unwrap();
-    assert_eq!(told[0]["server"], "pwn", "{told}");
-    assert_eq!(told[0]["severity"], "warning", "{told}");
+    assert_eq!(told["flaws"][0]["server"], "pwn", "{told}");
+    assert_eq!(told["flaws"][0]["severity"], "warning", "{told}");
     assert!(
-        told[0]["allow"].as_str().unwrap().starts_with(&allow),
+        told["flaws"][0]["allow"]
+            .as_str()
+            .unwrap()
+            .starts_with(&allow),
         "{told}"
     );
     let doctor = stranger.run(&["doctor"]);

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use tramline_workflow::text::io_reason;
 
 /// Existing files that a refusal names; more are counted.
 const NAMED_MAX: usize = 5;
@@ -25,7 +26,11 @@ pub(super) fn write(
         let content = filler.fill(&file.content.data);
         let written = made.file(target, &content, force);
         if let Err(error) = written {
-            let message = format!("{}: {error}; nothing was written", target.display());
+            let message = format!(
+                "{}: {}; nothing was written",
+                target.display(),
+                io_reason(&error)
+            );
             made.take_back();
             return Err(CliError {
                 exit: Exit::Failed,
@@ -35,7 +40,7 @@ pub(super) fn write(
     }
     made.finish().map_err(|(path, error)| CliError {
         exit: Exit::Failed,
-        message: format!("{}: {error}", path.display()),
+        message: format!("{}: {}", path.display(), io_reason(&error)),
     })?;
     Ok(targets)
 }

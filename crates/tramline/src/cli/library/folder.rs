@@ -9,6 +9,7 @@ use tramline_catalog::library::{
     FolderEntry, FolderIndex, LibraryError, SaveRequest, Saver, WorkflowName,
 };
 use tramline_expr::Str;
+use tramline_workflow::text::io_reason;
 
 /// The largest index file, in bytes.
 const INDEX_BYTES_MAX: u64 = 32 << 20;
@@ -33,7 +34,7 @@ pub(super) async fn export(common: &CommonArgs, folder: &Path) -> CliResult {
     let (index, all) = house.catalog.library().export().await?;
     let cannot = |error: std::io::Error| CliError {
         exit: Exit::Failed,
-        message: format!("cannot write {}: {error}", folder.display()),
+        message: format!("cannot write {}: {}", folder.display(), io_reason(&error)),
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
     for (listed, saved) in index.workflows.iter().zip(&all) {
@@ -106,8 +107,13 @@ fn folder_workflows(folder: &Path) -> Result<Vec<FolderEntry>, CliError> {
             read.map_err(|bad| CliError::bad_input(format!("{}: {bad}", index.display())))?;
         return Ok(read.workflows);
     }
-    let cannot =
-        |error: std::io::Error| CliError::bad_input(format!("{}: {error}", folder.display()));
+    let cannot = |error: std::io::Error| {
+        CliError::bad_input(format!(
+            "cannot read {}: {}",
+            folder.display(),
+            io_reason(&error)
+        ))
+    };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(cannot)?.take(FILES_MAX) {
         let file = entry.map_err(cannot)?.file_name();

@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use tramline_workflow::text::io_reason;
 
 /// The largest file that is read and written, in bytes. Claude Code keeps its history in its file.
 pub(super) const BYTES_MAX: u64 = 64 << 20;
@@ -150,7 +151,7 @@ impl ConfigFile {
 fn failed(path: &Path, error: &std::io::Error) -> CliError {
     CliError {
         exit: Exit::Failed,
-        message: format!("{}: {error}", path.display()),
+        message: format!("{}: {}", path.display(), io_reason(error)),
     }
 }
 

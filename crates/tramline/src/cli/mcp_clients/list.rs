@@ -45,8 +45,7 @@ pub(super) fn main(common: &CommonArgs, verb: &ListClients) -> CliResult {
         }
     }
     if common.json {
-        let files: Vec<_> = files.iter().map(ClientFile::as_json).collect();
-        output::line(&json!({ "clients": files }));
+        output::list("clients", files.iter().map(ClientFile::as_json), []);
         return Ok(Exit::Done);
     }
     let shown: Vec<_> = files

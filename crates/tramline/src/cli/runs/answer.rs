@@ -12,7 +12,7 @@ use tramline_workflow::journal::{Answer, Budget, Pause};
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("answer").required(true))]
 pub(super) struct AnswerArgs {
-    /// The run, or the checkpoint of one of its questions
+    /// The run, if it has only one question, or the checkpoint of a question
     #[arg(value_name = "RUN|CHECKPOINT", value_parser = parse_target)]
     about: DecisionTarget,
     /// Approve: continue

@@ -2,7 +2,7 @@
 //! run.
 
 use super::super::run_environment::{self, ResumeArgs};
-use super::super::{CliError, CliResult, CommonArgs, Exit, documents, input};
+use super::super::{CliError, CliResult, CommonArgs, Exit, documents, input, run_names};
 use super::{confirmed_respondent, open, report_done, resume_after_answer, run_audited, user_name};
 use tramline_engine::{Engine, QuestionReader};
 use tramline_expr::{Map, Value};
@@ -51,9 +51,9 @@ impl DecisionTarget {
 }
 
 pub(super) fn parse_target(text: &str) -> Result<DecisionTarget, String> {
-    match text.parse() {
-        Ok(point) => Ok(DecisionTarget::Question(point)),
-        Err(_) => super::run_id(text).map(DecisionTarget::Run),
+    match text.starts_with("chk_") {
+        true => run_names::parse_checkpoint(text).map(DecisionTarget::Question),
+        false => super::run_id(text).map(DecisionTarget::Run),
     }
 }
 

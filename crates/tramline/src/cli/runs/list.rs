@@ -1,6 +1,6 @@
 //! `tramline runs`: the list, newest first.
 
-use super::super::output::{self, span};
+use super::super::output::{self, Column, Table, ago, span};
 use super::super::{CliError, CliResult, CommonArgs, Exit};
 use super::open;
 use tramline_engine::clock;
@@ -38,6 +38,10 @@ fn status(text: &str) -> Result<RunStatus, String> {
 
 pub(super) async fn main(common: CommonArgs, list: ListArgs) -> CliResult {
     let house = open(&common)?;
+    let is_filtered = !list.status.is_empty()
+        || list.workflow.is_some()
+        || list.session.is_some()
+        || list.after.is_some();
     let filter = RunFilter {
         status: list.status,
         workflow: list.workflow.map(Into::into),
@@ -48,14 +52,14 @@ pub(super) async fn main(common: CommonArgs, list: ListArgs) -> CliResult {
     };
     let page = house.engine.runs(filter).await.map_err(CliError::from)?;
     if common.json {
-        let runs: Vec<_> = page.rows.iter().map(as_json).collect();
-        output::line(&serde_json::json!({ "runs": runs, "more": page.more }));
+        let runs = page.rows.iter().map(as_json);
+        output::list("runs", runs, [("more", page.more.into())]);
+    } else if page.rows.is_empty() && is_filtered {
+        output::status_line("no run matches; `tramline runs` lists all");
     } else if page.rows.is_empty() {
         output::status_line("no runs yet: `tramline run FILE` starts one");
     } else {
-        for row in &page.rows {
-            output::text_line(&as_text(row));
-        }
+        table(&page.rows).print();
         if let (true, Some(last)) = (page.more, page.rows.last()) {
             output::status_line(&format!("older runs: tramline runs --after {}", last.run));
         }
@@ -77,17 +81,29 @@ fn as_json(row: &RunRow) -> serde_json::Value {
     })
 }
 
-fn as_text(row: &RunRow) -> String {
-    let head = &row.index_row;
-    let took = span((head.updated_ms - head.started_ms).max(0));
-    let ago = span((clock::now_ms() - head.started_ms).max(0));
-    // A run without a driver or a question was interrupted.
-    let status = match head.status {
-        RunStatus::Running if !row.driven => "interrupted",
-        other => other.as_str(),
-    };
-    format!(
-        "{}  {status:<11}  {:<24}  {took:>10}  {ago} ago",
-        row.run, head.workflow
-    )
+fn table(rows: &[RunRow]) -> Table<5> {
+    let now_ms = clock::now_ms();
+    let mut table = Table::new([
+        Column::fixed("RUN"),
+        Column::flexible("WORKFLOW", 8),
+        Column::fixed("STATUS"),
+        Column::fixed("STARTED"),
+        Column::fixed("TOOK").right(),
+    ]);
+    for row in rows {
+        let head = &row.index_row;
+        // A run without a driver or a question was interrupted.
+        let status = match head.status {
+            RunStatus::Running if !row.driven => "interrupted",
+            other => other.as_str(),
+        };
+        table.row([
+            row.run.to_string(),
+            head.workflow.to_string(),
+            status.to_owned(),
+            ago(now_ms - head.started_ms),
+            span((head.updated_ms - head.started_ms).max(0)),
+        ]);
+    }
+    table
 }

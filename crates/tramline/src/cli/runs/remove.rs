@@ -71,7 +71,7 @@ pub(super) async fn main(common: CommonArgs, verb: RemoveArgs) -> CliResult {
     if common.json {
         output::line(&serde_json::json!({ "removed": removed }));
     } else {
-        output::status_line(&format!("{removed} runs removed"));
+        output::status_line(&format!("removed {}", output::counted(removed, "run")));
     }
     Ok(Exit::Done)
 }

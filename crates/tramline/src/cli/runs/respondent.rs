@@ -5,6 +5,7 @@ use super::user_name;
 use std::io::IsTerminal;
 use tramline_engine::{Engine, Respondent};
 use tramline_workflow::authority::AnswerChannel;
+use tramline_workflow::text::io_reason;
 
 /// The word to type where the operator requires a person at a terminal.
 const WORD: &str = "yes";
@@ -35,8 +36,9 @@ fn confirm(question: &str) -> Result<(), CliError> {
         ));
     }
     output::text_line(question);
-    let cannot =
-        |error: std::io::Error| CliError::bad_input(format!("cannot use the terminal: {error}"));
+    let cannot = |error: std::io::Error| {
+        CliError::bad_input(format!("cannot use the terminal: {}", io_reason(&error)))
+    };
     output::print_question(&format!("Type `{WORD}` to give your answer: ")).map_err(cannot)?;
     let mut typed = String::new();
     std::io::BufRead::read_line(&mut input, &mut typed).map_err(cannot)?;

@@ -10,6 +10,7 @@ use tramline_expr::Value;
 use tramline_views::pause_view::{self, Extent};
 use tramline_views::trace::{Trace, TracePause, TraceStep};
 use tramline_workflow::ids::RunId;
+use tramline_workflow::node_kind::NodeKind;
 
 /// Longer values are truncated unless `--full` is given, in characters.
 pub(in super::super) const VALUE_CHARS_MAX: usize = 160;
@@ -143,7 +144,8 @@ fn show_question(asked: &TracePause, most: usize, questions: &[Value]) {
 
 fn show_step(step: &TraceStep, most: usize) {
     let took = step.duration_ms.map_or_else(|| "open".to_owned(), span);
-    let tool = step.tool.as_deref().unwrap_or(step.kind);
+    let tool = step.tool.as_deref();
+    let tool = tool.unwrap_or_else(|| NodeKind::label_of(step.kind));
     let label = step
         .label
         .as_ref()
@@ -158,6 +160,13 @@ fn show_step(step: &TraceStep, most: usize) {
         step.step, step.node, step.status
     ));
     let line = |name: &str, text: String| output::text_line(&format!("        {name:<10} {text}"));
+    let lines = |name: &str, text: String| {
+        let mut name = name;
+        for part in text.lines() {
+            line(name, part.to_owned());
+            name = "";
+        }
+    };
     if let Some(input) = &step.input {
         line("input", shorten(input, most));
     }
@@ -169,13 +178,13 @@ fn show_step(step: &TraceStep, most: usize) {
         line("expression", text);
     }
     for failure in &step.retried {
-        line("retried", failure.to_string());
+        lines("retried", failure.to_string());
     }
     if let Some(output) = &step.output {
         line("output", shorten(output, most));
     }
     if let Some(error) = &step.error {
-        line("error", error.to_string());
+        lines("error", error.to_string());
     }
     if step.may_have_happened {
         let says =

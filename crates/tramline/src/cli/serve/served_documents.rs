@@ -138,6 +138,17 @@ impl InvalidDocuments {
         all.join("\n")
     }
 
+    /// How many flaws each document has, for readers of the frames, and the messages that have none.
+    pub(super) fn summary(&self) -> String {
+        let count = |flawed: &DocumentFlaws| {
+            let flaws = output::counted(flawed.flaws.len(), "flaw");
+            format!("{} has {flaws}", flawed.path)
+        };
+        let flawed = self.flawed.iter().map(count);
+        let all: Vec<_> = self.messages.iter().cloned().chain(flawed).collect();
+        all.join("\n")
+    }
+
     /// Prints the flaws and the messages that have no frame.
     pub(super) fn print_all(&self) {
         self.show();
