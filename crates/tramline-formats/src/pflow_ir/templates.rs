@@ -28,6 +28,7 @@ const NESTED_START: &str = "[${";
 
 /// Indexes that stand for nested references while a reference is read. They are as short as the shortest one, `${i}`.
 const NESTED_MIN: u32 = 1_000;
+/// The largest of them.
 const NESTED_MAX: u32 = 9_999;
 
 /// How deep references may be inside each other.

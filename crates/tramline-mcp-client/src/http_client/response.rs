@@ -324,13 +324,12 @@ fn json_message(body: &[u8]) -> Option<String> {
 
 /// The title or first heading of an HTML page; `None` if the text is not HTML.
 fn page_title(text: &str) -> Option<String> {
-    let start: String = text.trim_start().chars().take(15).collect();
-    let start = start.to_ascii_lowercase();
+    // Lower case of the same length, so that places in it are places in the text.
+    let lower = text.to_ascii_lowercase();
+    let start = lower.trim_start();
     if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
         return None;
     }
-    // Lower case of the same length, so that places in it are places in the text.
-    let lower = text.to_ascii_lowercase();
     let inside = |tag: &str| {
         let opened = lower.find(&format!("<{tag}"))?;
         let from = opened + lower[opened..].find('>')? + 1;
