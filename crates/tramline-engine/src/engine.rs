@@ -62,6 +62,7 @@ mod run_list;
 mod shutdown;
 mod sop_session;
 mod start;
+mod start_key;
 mod wait;
 
 use append_event::PlannedEvent;
@@ -86,6 +87,7 @@ pub use retention::{PruneResult, Retention};
 pub use run_handle::{PauseAnswer, RunHandle};
 pub use sop_session::{ApprovedCallResult, ArgumentEdit, GatedCall, GatedCallOutcome, SopStart};
 pub use start::{Admission, RunOwner, RunStart};
+pub use start_key::{START_KEY_CHARS_MAX, StartKey, StartedRun};
 pub use wait::{RowWatch, WaitPolicy, WaitedRun};
 
 /// Runs workflows. Clones share everything.
@@ -276,6 +278,7 @@ impl Engine {
             by,
             intent,
             agent,
+            start_key,
         } = start;
         let checked = graph.check_input(&input, long_work);
         let input = graph.fill_input(input);
@@ -303,6 +306,7 @@ impl Engine {
             upstream: upstream.map(Box::new),
             intent,
             agent,
+            start_key,
         };
         let event = Event::Run(RunEvent::Started(Box::new(started.clone())));
         let run = Run::start(id, shared, started, at_ms)

@@ -55,6 +55,16 @@ pub enum Fault {
     /// The request is not valid for this run.
     #[error("{0}")]
     Rejected(String),
+    /// The start key belongs to a run that was started with other arguments.
+    #[error(
+        "start key `{key}` belongs to {run}, which was started with other arguments; use another key, or wait for that run"
+    )]
+    KeyReused {
+        /// The key.
+        key: String,
+        /// The run that was started under it.
+        run: RunId,
+    },
     /// The input does not fit the workflow's schema.
     #[error("the input does not fit the schema of `{workflow}`: {}", .flaws.join("; "))]
     InvalidInput {

@@ -33,8 +33,8 @@ pub use engine::{
     GatedCallOutcome, JournalPoint, LoadedRun, PauseAnswer, PersonNeeded, PinnedProcedures,
     PinnedStart, PruneResult, QuestionReader, Quota, RUNS_DRIVEN_MAX, ReplayStore, ReservedTools,
     Respondent, Retention, RowWatch, RunEnvironment, RunHandle, RunHeader, RunOwner, RunStart,
-    SopStart, UnreadableEvent, WaitPolicy, WaitedRun, ended_fault, in_sop_session,
-    stale_checkpoint,
+    START_KEY_CHARS_MAX, SopStart, StartKey, StartedRun, UnreadableEvent, WaitPolicy, WaitedRun,
+    ended_fault, in_sop_session, stale_checkpoint,
 };
 pub use fault::Fault;
 pub use journal_writer::run_status;

@@ -123,6 +123,11 @@ impl ToolCatalog {
         })
     }
 
+    /// The names of the graphs.
+    pub(super) fn graph_names(&self) -> Vec<Str> {
+        self.graphs.keys().cloned().collect()
+    }
+
     /// Whether the tool exists and all its arguments are in the request body.
     pub(super) fn is_body_only(&self, name: &str) -> bool {
         let known = self.graphs.contains_key(name) || self.builtin.contains_key(name);

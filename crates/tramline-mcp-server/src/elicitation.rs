@@ -58,6 +58,11 @@ fn form_channel(context: &RequestContext<RoleServer>) -> ElicitationChannel {
     channel_for_version(shows_forms(context), context)
 }
 
+/// Whether a client is asked by ending the call with the question.
+pub(super) fn asks_in_reply(context: &RequestContext<RoleServer>) -> bool {
+    form_channel(context) == ElicitationChannel::InReply
+}
+
 /// How to ask a client that supports it, depending on its protocol version.
 fn channel_for_version(can: bool, context: &RequestContext<RoleServer>) -> ElicitationChannel {
     let version = context.protocol_version();

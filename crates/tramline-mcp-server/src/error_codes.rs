@@ -141,6 +141,9 @@ pub(super) fn describe_fault(fault: &Fault) -> DescribedFault {
             .with_run(run)
             .with("status", "expired")
             .with("expired", true),
+        Fault::KeyReused { run, .. } => {
+            DescribedFault::new(ReplyCode::InvalidParams, message).with_run(run)
+        }
         Fault::Quota(_) => DescribedFault::new(ReplyCode::RateLimited, message),
         Fault::Rejected(_) | Fault::TooLarge(_) => {
             DescribedFault::new(ReplyCode::InvalidParams, message)

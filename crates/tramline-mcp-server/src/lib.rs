@@ -43,7 +43,7 @@ mod trace_context;
 
 pub use catalog::NameTaken;
 pub use http::{CommandOf, ExtraRoutes, HttpFault, HttpLimits, HttpOptions, NamedToken};
-pub use options::ServerOptions;
+pub use options::{CALL_WAIT_DEFAULT, ServerOptions};
 pub use server_info::ServerDescription;
 pub use tool_prefix::{InvalidPrefix, ToolPrefix};
 pub use tools::sop::{PinOptions, PinnedProcedure};

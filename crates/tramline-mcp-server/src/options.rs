@@ -6,6 +6,9 @@ use std::time::Duration;
 use tramline_engine::ports::Model;
 use tramline_expr::Value;
 
+/// Default of [`ServerOptions::call_wait`]: most clients give a call 60 seconds.
+pub const CALL_WAIT_DEFAULT: Duration = Duration::from_secs(45);
+
 /// Server options for runs that agents start.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
@@ -15,6 +18,8 @@ pub struct ServerOptions {
     pub ttl: Option<Duration>,
     /// Limit on commands per minute for one run.
     pub commands_per_minute: u32,
+    /// How long a call waits for a run before it returns without its result, if the caller can return to the run.
+    pub call_wait: Duration,
     /// Language model that plans intents.
     pub model: Option<Arc<dyn Model>>,
     /// Put in front of every tool's name.
@@ -29,6 +34,7 @@ impl Default for ServerOptions {
             ttl: Some(Duration::from_secs(60 * 60)),
             // Far above what an agent needs that reads each reply.
             commands_per_minute: 120,
+            call_wait: CALL_WAIT_DEFAULT,
             model: None,
             tool_prefix: ToolPrefix::default(),
         }

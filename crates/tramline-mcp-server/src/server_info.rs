@@ -31,7 +31,7 @@ pub(super) struct ToolsetInfo {
     /// How to work with a toolset; replaces the default instructions.
     pub(super) guide: Option<String>,
     /// Added at the end of the instructions.
-    pub(super) note: Option<&'static str>,
+    pub(super) notes: Vec<&'static str>,
     /// Whether there are prompts and resources.
     pub(super) has_prompts: bool,
 }
@@ -58,8 +58,8 @@ impl ServerDescription {
             (None, None) => [Some(INSTRUCTIONS), None],
             (own, guide) => [own, guide],
         };
-        let further = [toolsets.note, prefix.as_deref()];
-        let parts: Vec<&str> = parts.into_iter().chain(further).flatten().collect();
+        let further = toolsets.notes.into_iter().chain(prefix.as_deref());
+        let parts: Vec<&str> = parts.into_iter().flatten().chain(further).collect();
         ServerConfig::new(capabilities)
             .with_server_info(server)
             .with_instructions(parts.join("\n\n"))

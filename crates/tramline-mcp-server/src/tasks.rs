@@ -137,7 +137,7 @@ pub(super) async fn cancel(
 }
 
 /// Drives a run that has no driver, without waiting for it.
-fn drive_in_background(shared: &Arc<SharedState>, run: &RunId) {
+pub(super) fn drive_in_background(shared: &Arc<SharedState>, run: &RunId) {
     let (shared, run) = (Arc::clone(shared), run.clone());
     tokio::spawn(async move {
         let Ok(Some(row)) = shared.engine.store().row(&run).await else {
@@ -188,7 +188,7 @@ fn task_of(run: &Run) -> Task {
 }
 
 /// Where a run is, as text.
-fn status_message(run: &Run) -> Option<String> {
+pub(super) fn status_message(run: &Run) -> Option<String> {
     if let Some(pause) = run.pauses.values().next() {
         return Some(tramline_views::pause_view::message(&run.graph, pause));
     }

@@ -20,6 +20,8 @@ mod debugging;
 pub(crate) mod graphs;
 mod library;
 mod planner_loop;
+mod runs;
+pub(crate) use runs::running_reply;
 pub(crate) mod sop;
 mod submit_plan;
 
@@ -47,6 +49,8 @@ pub enum Toolset {
     Loop,
     /// Procedures that an agent follows.
     Sop,
+    /// Starting runs that outlast a call, and waiting for them.
+    Runs,
 }
 
 /// State of the toolsets outside journals: nothing that cannot be recreated.
@@ -84,7 +88,7 @@ impl ToolsetState {
 }
 
 impl SharedState {
-    fn has(&self, toolset: Toolset) -> bool {
+    pub(crate) fn has(&self, toolset: Toolset) -> bool {
         self.toolsets.contains(&toolset)
     }
 
@@ -94,7 +98,13 @@ impl SharedState {
         let takes_intents = self.has(Toolset::Control) || self.has(Toolset::Loop);
         ToolsetInfo {
             guide: sop.then(|| sop::instructions(self.toolset_state.sop.pinned())),
-            note: takes_intents.then_some(submit_plan::INSTRUCTIONS),
+            notes: [
+                takes_intents.then_some(submit_plan::INSTRUCTIONS),
+                self.has(Toolset::Runs).then_some(runs::INSTRUCTIONS),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             has_prompts: sop,
         }
     }
@@ -139,13 +149,14 @@ pub struct UnknownToolset {
 
 impl Toolset {
     /// Every toolset.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Graphs,
         Self::Control,
         Self::Library,
         Self::Debug,
         Self::Loop,
         Self::Sop,
+        Self::Runs,
     ];
 
     /// The name of the toolset.
@@ -157,6 +168,7 @@ impl Toolset {
             Self::Debug => "debug",
             Self::Loop => "loop",
             Self::Sop => "sop",
+            Self::Runs => "runs",
         }
     }
 
@@ -169,6 +181,7 @@ impl Toolset {
             Self::Debug => debugging::TOOLS,
             Self::Loop => planner_loop::TOOLS,
             Self::Sop => sop::TOOLS,
+            Self::Runs => runs::TOOLS,
         }
     }
 }
@@ -202,7 +215,7 @@ mod tests {
         let stranger = "zzz".parse::<Toolset>().unwrap_err().to_string();
         assert_eq!(
             stranger,
-            "unknown toolset `zzz`; known toolsets: graphs, control, library, debug, loop, sop"
+            "unknown toolset `zzz`; known toolsets: graphs, control, library, debug, loop, sop, runs"
         );
     }
 }

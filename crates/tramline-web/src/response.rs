@@ -125,6 +125,7 @@ impl From<Fault> for ApiError {
             Fault::PersonNeeded(_) => (StatusCode::FORBIDDEN, "person_needed"),
             Fault::Ended { .. } => (StatusCode::CONFLICT, "over"),
             Fault::Elsewhere { .. } => (StatusCode::CONFLICT, "elsewhere"),
+            Fault::KeyReused { .. } => (StatusCode::CONFLICT, "key_reused"),
             Fault::Expired { .. } => (StatusCode::GONE, "expired"),
             Fault::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "quota"),
             Fault::Rejected(_) | Fault::InvalidInput { .. } => (StatusCode::BAD_REQUEST, "refused"),

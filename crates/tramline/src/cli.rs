@@ -336,6 +336,7 @@ impl From<Fault> for CliError {
             | Fault::Stale { .. }
             | Fault::PersonNeeded(_)
             | Fault::Rejected(_)
+            | Fault::KeyReused { .. }
             | Fault::TooLarge(_)
             | Fault::InvalidInput { .. } => Exit::BadInput,
             Fault::Store(_) | Fault::Quota(_) | Fault::Elsewhere { .. } | Fault::Damaged { .. } => {

@@ -90,7 +90,7 @@ impl Engine {
         }
         if !dry {
             for some in pruned.runs.chunks(REMOVED_AT_ONCE) {
-                self.store().remove(some).await?;
+                self.remove_runs(some).await?;
             }
         }
         Ok(pruned)

@@ -40,6 +40,8 @@ pub struct RunStart {
     pub intent: Option<Str>,
     /// The mark of its parent run; the engine marks other runs itself.
     pub(crate) agent: Option<Box<AgentRun>>,
+    /// The key that makes a repeated start the same run; set by [`Engine::start_once`](super::Engine::start_once).
+    pub(crate) start_key: Option<Str>,
 }
 
 /// The owner whose runs a caller may see; `None` if there are no named callers. Front ends pass it
@@ -76,6 +78,7 @@ impl RunStart {
             by: None,
             intent: None,
             agent: None,
+            start_key: None,
         }
     }
 }

@@ -146,6 +146,7 @@ async fn old_journal(store: &MemoryStore, graph: &Graph) -> RunId {
     let id = RunId::new(1, 1);
     let started = RunStarted {
         agent: None,
+        start_key: None,
         workflow: Arc::clone(&graph.workflow),
         input: Map::new().into(),
         policy: SchedulePolicy::Layered,

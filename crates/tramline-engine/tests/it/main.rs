@@ -35,5 +35,6 @@ mod retention;
 mod settings;
 mod several_engines;
 mod stale_cache;
+mod start_keys;
 mod support;
 mod waits;

@@ -17,6 +17,35 @@ mod run_answer;
 mod runs;
 mod stepping;
 
+/// Answers a waiting run; also part of the runs toolset.
+pub(super) const RUN_ANSWER: ToolDef = ToolDef {
+    name: "run_answer",
+    title: "Answer a run",
+    description: "Answers a waiting run at checkpoint_id with one of the answers it lists, \
+                      and resumes it; skip takes the output to use instead of a call, submit the content of a form.",
+    input_schema: r#"{
+            "type": "object",
+            "properties": {
+                "checkpoint_id": { "type": "string" },
+                "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject", "submit", "decline", "cancel"] },
+                "content": { "type": "object", "description": "The fields of a form" },
+                "output": { "description": "With skip" },
+                "budget": { "type": "object", "description": "With extend: how much more" },
+                "wait_seconds": {
+                    "type": "integer", "minimum": 0, "maximum": 600,
+                    "description": "How long to wait for a person's answer"
+                },
+                "why": { "type": "string", "description": "Recorded in the run" },
+                "session_id": { "type": "string" }
+            },
+            "required": ["checkpoint_id", "answer"],
+            "additionalProperties": false
+        }"#,
+    hints: RUNS_TOOLS,
+    rules: PLAIN_RULES,
+    call: |means, arguments| Box::pin(run_answer::call(means, arguments)),
+};
+
 /// The tools of this toolset.
 pub(crate) const TOOLS: &[ToolDef] = &[
     ToolDef {
@@ -100,33 +129,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
         rules: PLAIN_RULES,
         call: |means, arguments| without_elicitation(stepping::run_debug(means, arguments)),
     },
-    ToolDef {
-        name: "run_answer",
-        title: "Answer a run",
-        description: "Answers a waiting run at checkpoint_id with one of the answers it lists, \
-                      and resumes it; skip takes the output to use instead of a call, submit the content of a form.",
-        input_schema: r#"{
-            "type": "object",
-            "properties": {
-                "checkpoint_id": { "type": "string" },
-                "answer": { "enum": ["approve", "proceed", "retry", "skip", "extend", "reject", "submit", "decline", "cancel"] },
-                "content": { "type": "object", "description": "The fields of a form" },
-                "output": { "description": "With skip" },
-                "budget": { "type": "object", "description": "With extend: how much more" },
-                "wait_seconds": {
-                    "type": "integer", "minimum": 0, "maximum": 600,
-                    "description": "How long to wait for a person's answer"
-                },
-                "why": { "type": "string", "description": "Recorded in the run" },
-                "session_id": { "type": "string" }
-            },
-            "required": ["checkpoint_id", "answer"],
-            "additionalProperties": false
-        }"#,
-        hints: RUNS_TOOLS,
-        rules: PLAIN_RULES,
-        call: |means, arguments| Box::pin(run_answer::call(means, arguments)),
-    },
+    RUN_ANSWER,
     ToolDef {
         name: "run_fork",
         title: "Fork a run",
@@ -213,7 +216,7 @@ pub(crate) const TOOLS: &[ToolDef] = &[
 ];
 
 /// The run that an argument names.
-fn run_id(arguments: &Value, key: &str) -> Result<RunId, Fault> {
+pub(super) fn run_id(arguments: &Value, key: &str) -> Result<RunId, Fault> {
     let text = arguments.get(key).and_then(Value::as_str);
     let text =
         text.ok_or_else(|| Fault::Rejected(format!("`{key}` is required: pass a run id")))?;
@@ -256,7 +259,7 @@ fn run_state(loaded: &LoadedRun) -> Map {
 }
 
 /// The current state of a run, including the questions of the children that it waits for.
-async fn current_state(engine: &Engine, loaded: &LoadedRun) -> Map {
+pub(super) async fn current_state(engine: &Engine, loaded: &LoadedRun) -> Map {
     let mut told = run_state(loaded);
     let pauses = &loaded.run.pauses;
     if !pauses

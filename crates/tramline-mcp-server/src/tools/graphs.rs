@@ -6,6 +6,7 @@ use crate::client_log::MinLevel;
 use crate::elicitation::AfterElicitation;
 use crate::progress::{NotifyOptions, wait_with_progress};
 use crate::run_wait::AwaitedRun;
+use crate::tools::{Toolset, running_reply};
 use crate::{SharedState, elicitation, reply, request_state, tasks, tool};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
@@ -109,15 +110,19 @@ async fn run_to_reply(
     context: &RequestContext<RoleServer>,
     wishes: &NotifyOptions,
 ) -> CallToolResponse {
-    let patience = if tasks::supports_tasks(context) {
-        tasks::TASK_AFTER
-    } else {
-        Duration::MAX
+    let has_tasks = tasks::supports_tasks(context);
+    let patience = match (has_tasks, shared.has(Toolset::Runs)) {
+        (true, _) => tasks::TASK_AFTER,
+        (false, true) => shared.options.call_wait,
+        (false, false) => Duration::MAX,
     };
     loop {
         let ending = wait_with_progress(&shared.engine, &mut underway, context, wishes);
         let Ok(ended) = tokio::time::timeout(patience, ending).await else {
-            return Box::pin(tasks::create_task(shared, &underway.run)).await;
+            return match has_tasks {
+                true => Box::pin(tasks::create_task(shared, &underway.run)).await,
+                false => running_reply(&underway.graph, &underway.run).into(),
+            };
         };
         let (graph, run) = (&underway.graph, &underway.run);
         let reply = match ended {

@@ -9,8 +9,10 @@ use crate::tool::{
     CallContext, CallRules, PLAIN_RULES, READS_ONLY, RUNS_TOOLS, ToolDef, without_elicitation,
 };
 use rmcp::model::CallToolResult;
+use std::sync::Arc;
 use tramline_engine::ports::ToolHints;
 use tramline_expr::{Map, Str, Value};
+use tramline_workflow::graph::Graph;
 use tramline_workflow::schema::SchemaErrors;
 
 mod argument_help;
@@ -277,6 +279,15 @@ pub(crate) const TOOLS: &[ToolDef] = &[
         call: |means, arguments| without_elicitation(trace_read::call(means, arguments)),
     },
 ];
+
+/// The workflow that the arguments of another toolset name, ready to start, with its origin.
+pub(super) async fn startable_workflow(
+    means: ContextRef<'_>,
+    arguments: &Value,
+) -> Result<(Arc<Graph>, Value), Box<CallToolResult>> {
+    let found = workflow_execute::startable(means, arguments).await;
+    found.map_err(|wrong| Box::new(wrong.into_reply()))
+}
 
 /// A success reply of this toolset.
 fn success(data: Value, trace: Option<&str>) -> CallToolResult {

@@ -19,6 +19,7 @@ mod library;
 mod logging;
 mod loops;
 mod reply_shapes;
+mod runs;
 mod sessions;
 mod settings;
 mod slow_clients;

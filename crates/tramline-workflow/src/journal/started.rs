@@ -57,6 +57,9 @@ pub struct RunStarted<W = Arc<Workflow>> {
     /// Set if an agent started it through a server; `None` if the operator did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<AgentRun>>,
+    /// The key under which a repeated start is this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_key: Option<Str>,
 }
 
 /// A run that an agent started through a server.
@@ -96,6 +99,7 @@ impl<W> RunStarted<W> {
             intent,
             operator_budget,
             agent,
+            start_key,
         } = self;
         RunStarted {
             workflow,
@@ -114,6 +118,7 @@ impl<W> RunStarted<W> {
             intent,
             operator_budget,
             agent,
+            start_key,
         }
     }
 }

@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use studio_address::{announce, studio_access};
 use tokio_util::sync::CancellationToken;
 use tramline_engine::{Engine, Retention, Settings, ToolPattern};
-use tramline_mcp_server::{ExtraRoutes, HttpOptions, Server, ServerOptions, ToolPrefix, Toolset};
+use tramline_mcp_server::{
+    CALL_WAIT_DEFAULT, ExtraRoutes, HttpOptions, Server, ServerOptions, ToolPrefix, Toolset,
+};
 use tramline_web::{FurtherAddress, StudioAccess};
 use tramline_workflow::run::Run;
 
@@ -96,7 +98,7 @@ pub(super) struct Serve {
     /// Tools that agents may call without the gate of a pinned procedure, as server:tool with *
     #[arg(long = "sop-free", value_name = "PATTERN", requires = "sops")]
     pub(super) free: Vec<ToolPattern>,
-    /// The toolsets to offer: graphs, control, library, debug, loop, sop
+    /// The toolsets to offer: graphs, control, library, debug, loop, sop, runs
     #[arg(
         long,
         value_name = "NAMES",
@@ -108,6 +110,9 @@ pub(super) struct Serve {
     /// tools of the same name
     #[arg(long, value_name = "PREFIX")]
     pub(super) tool_prefix: Option<ToolPrefix>,
+    /// How long a call waits for a run before it returns without its result, in seconds; needs the toolset runs
+    #[arg(long, value_name = "SECONDS", value_parser = parse_call_wait)]
+    pub(super) call_wait: Option<Duration>,
     /// Also offer saved workflows as tools
     #[arg(long)]
     pub(super) library: bool,
@@ -122,6 +127,17 @@ pub(super) struct Serve {
     pub(super) metrics: bool,
     #[command(flatten)]
     pub(super) reach: AccessArgs,
+}
+
+/// Longest `--call-wait`, in seconds: a day. Whoever waits longer waits for nothing.
+const CALL_WAIT_SECONDS_MAX: f64 = 86_400.0;
+
+fn parse_call_wait(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let seconds = seconds.filter(|seconds| *seconds > 0.0 && *seconds <= CALL_WAIT_SECONDS_MAX);
+    let seconds = seconds
+        .ok_or_else(|| format!("expected a number of seconds, at most {CALL_WAIT_SECONDS_MAX}"))?;
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 pub(super) async fn main(common: CommonArgs, mut verb: Serve) -> CliResult {
@@ -171,6 +187,7 @@ pub(super) async fn serve_documents(
         origin: home.to_value(),
         ttl: config.control.ttl,
         commands_per_minute: config.control.commands_per_minute,
+        call_wait: verb.call_wait.unwrap_or(CALL_WAIT_DEFAULT),
         model: house.model.clone(),
         tool_prefix: verb.tool_prefix.clone().unwrap_or_default(),
     };

@@ -16,6 +16,7 @@ mod conformance;
 mod control;
 mod convert;
 mod debugging;
+mod detached;
 mod downstream;
 mod editors;
 mod examples;

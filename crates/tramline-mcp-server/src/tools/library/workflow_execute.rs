@@ -20,6 +20,22 @@ pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolResult
     reply_or_error(execute(&means, &arguments).await)
 }
 
+/// The workflow that arguments name, ready to start, with its origin.
+pub(super) async fn startable(
+    means: &CallContext,
+    arguments: &Value,
+) -> Result<(Arc<Graph>, Value), LibraryReplyError> {
+    match resolve(means, workflow_argument(arguments)).await? {
+        WorkflowSource::Known(graph, origin) => Ok((graph, origin)),
+        WorkflowSource::Document(brought) => {
+            let (document, _) = brought.valid_document(means).await?;
+            let tool = Some(text_argument(arguments, "tool")).filter(|name| !name.is_empty());
+            let graph = Graph::cautious(&choose_workflow(&document, tool)?);
+            Ok((graph, Value::Null))
+        }
+    }
+}
+
 async fn execute(
     means: &CallContext,
     arguments: &Value,

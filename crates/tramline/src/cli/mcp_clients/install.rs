@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// What an entry without documents serves: finding, building and running workflows.
-const DEFAULT_TOOLSETS: [&str; 2] = ["library", "control"];
+const DEFAULT_TOOLSETS: [&str; 3] = ["library", "control", "runs"];
 
 /// Add Tramline to a client's configuration.
 #[derive(clap::Args)]
 pub(super) struct Install {
     #[command(flatten)]
     pub(super) target: Target,
-    /// The documents to serve [default: none, with the toolsets library and control]
+    /// The documents to serve [default: none, with the toolsets library, control and runs]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The toolsets to offer: graphs, control, library, debug, loop, sop
+    /// The toolsets to offer: graphs, control, library, debug, loop, sop, runs
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = toolset_name)]
     toolsets: Vec<String>,
     /// A procedure to pin; adds the toolset sop

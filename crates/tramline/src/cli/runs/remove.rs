@@ -46,7 +46,7 @@ pub(super) async fn main(common: CommonArgs, verb: RemoveArgs) -> CliResult {
             Some(_) => {}
         }
     }
-    let mut removed = store.remove(&verb.runs).await.map_err(fault)?;
+    let mut removed = house.engine.remove_runs(&verb.runs).await?;
     if let Some(days) = verb.older_than {
         let before = clock::now_ms() - (days.max(0.0) * 86_400_000.0) as i64;
         let over: Vec<_> = RunStatus::ALL
@@ -65,7 +65,7 @@ pub(super) async fn main(common: CommonArgs, verb: RemoveArgs) -> CliResult {
             if runs.is_empty() {
                 break;
             }
-            removed += store.remove(&runs).await.map_err(fault)?;
+            removed += house.engine.remove_runs(&runs).await?;
         }
     }
     if common.json {

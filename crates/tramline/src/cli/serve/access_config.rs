@@ -20,7 +20,7 @@ const HELD_BACK_REASON: &str = "was added or changed by an edit and is not start
 fn accepts_documents(toolset: Toolset) -> bool {
     match toolset {
         Toolset::Control | Toolset::Library | Toolset::Loop => true,
-        Toolset::Graphs | Toolset::Debug | Toolset::Sop => false,
+        Toolset::Graphs | Toolset::Debug | Toolset::Sop | Toolset::Runs => false,
     }
 }
 
