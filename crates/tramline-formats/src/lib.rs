@@ -14,6 +14,7 @@ pub mod call_sites;
 mod conversion_loss;
 mod detect;
 pub mod edit;
+pub mod guide;
 pub mod json_dag;
 pub mod node_spans;
 pub mod pflow_ir;

@@ -128,6 +128,7 @@ impl<'t> WorkflowBuilder<'t> {
             Some(graph) if !flaws.has_errors() => Ok(GraphDocument {
                 server: server_info(&workflow),
                 servers,
+                content: Default::default(),
                 workflows: vec![Arc::new(graph)],
                 warnings: flaws.into_sorted(),
                 calls,

@@ -13,6 +13,7 @@ use tramline_workflow::graph::Graph;
 pub(super) mod arguments;
 pub(super) mod call_checks;
 mod call_nodes;
+pub mod content;
 pub(super) mod editor_schema;
 pub(super) mod fields;
 mod legacy;
@@ -35,6 +36,8 @@ pub struct GraphDocument {
     pub server: ServerInfo,
     /// The downstream servers as written, by name; an empty object if there are none.
     pub servers: Value,
+    /// Its own resources and prompts.
+    pub content: content::DeclaredContent,
     /// One graph for each tool, in document order.
     pub workflows: Vec<Arc<Graph>>,
     /// Warnings, ordered by location.
@@ -98,7 +101,7 @@ pub(super) fn read_tree(
         flaws.add(FlawCode::WrongType, root.source_span(), message, hint);
         return Err(flaws.into_sorted());
     }
-    const KNOWN: [&str; 7] = [
+    const KNOWN: [&str; 9] = [
         "version",
         "server",
         "mcpServers",
@@ -106,6 +109,8 @@ pub(super) fn read_tree(
         "executionLimits",
         "tools",
         "nodes",
+        "resources",
+        "prompts",
     ];
     let is_bare = detect::is_bare_tool(root);
     let server = match is_bare {
@@ -126,6 +131,7 @@ pub(super) fn read_tree(
         }
     };
     let servers = servers::downstream_servers(root, &mut flaws);
+    let content = content::read(root, &mut flaws);
     let tools = tools::read(root, hint.tools, &mut flaws);
     call_checks::check_servers(&tools.calls, &servers, hint.known_servers, &mut flaws);
     if flaws.has_errors() {
@@ -134,6 +140,7 @@ pub(super) fn read_tree(
     Ok(GraphDocument {
         server,
         servers,
+        content,
         workflows: tools.workflows,
         warnings: flaws.into_sorted(),
         calls: tools.calls,

@@ -81,7 +81,19 @@ pub(super) async fn connect(
                     legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
                 },
             };
-            connect_address(&address, options, at_once, mode).await
+            let opened = connect_address(&address, options, at_once, mode).await;
+            match opened {
+                Ok(opened) => Ok(opened),
+                // Some older servers answer an unknown method with an empty result.
+                Err(HandshakeFailure {
+                    is_misunderstood: true,
+                    ..
+                }) if config.protocol == Protocol::Auto && remembered.is_none() => {
+                    let opened = connect_address(&address, options, at_once, Era::Legacy.mode());
+                    opened.await.map_err(|failed| failed.failure)
+                }
+                Err(failed) => Err(failed.failure),
+            }
         }
     }
 }
@@ -243,8 +255,9 @@ async fn connect_address(
     options: &ClientOptions,
     at_once: usize,
     mode: ClientLifecycleMode,
-) -> Result<OpenedConnection, Failure> {
+) -> Result<OpenedConnection, HandshakeFailure> {
     let transport = address.transport(options, at_once)?;
+    let mut is_misunderstood = false;
     let shaking = Box::pin(NotificationHandler::default().serve_with_lifecycle(transport, mode));
     let why = match tokio::time::timeout(options.start_timeout, shaking).await {
         Ok(Ok(service)) => {
@@ -255,7 +268,10 @@ async fn connect_address(
                 child: None,
             });
         }
-        Ok(Err(error)) => format!("could not be reached: {}", handshake_error(&error)),
+        Ok(Err(error)) => {
+            is_misunderstood = matches!(error, ClientInitializeError::ExpectedInitResult(_));
+            format!("could not be reached: {}", handshake_error(&error))
+        }
         Err(_) => format!(
             "did not finish its handshake in {:?}",
             options.start_timeout
@@ -263,7 +279,26 @@ async fn connect_address(
     };
     let why = address.explain(&why, options);
     let message = format!("server `{}` {why}", address.server);
-    Err(Failure::new(FailureKind::Unavailable, message))
+    Err(HandshakeFailure {
+        failure: Failure::new(FailureKind::Unavailable, message),
+        is_misunderstood,
+    })
+}
+
+/// A handshake that failed.
+struct HandshakeFailure {
+    failure: Failure,
+    /// Whether the server answered with the result of something else.
+    is_misunderstood: bool,
+}
+
+impl From<Failure> for HandshakeFailure {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            is_misunderstood: false,
+        }
+    }
 }
 
 #[cfg(test)]

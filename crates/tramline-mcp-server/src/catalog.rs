@@ -123,6 +123,12 @@ impl ToolCatalog {
         })
     }
 
+    /// The graphs, in listing order.
+    pub(super) fn graphs(&self) -> impl Iterator<Item = &Arc<Graph>> {
+        let names = self.order.iter();
+        names.filter_map(|name| Some(&self.graphs.get(name)?.0))
+    }
+
     /// The names of the graphs.
     pub(super) fn graph_names(&self) -> Vec<Str> {
         self.graphs.keys().cloned().collect()

@@ -2,38 +2,45 @@
 
 #![expect(
     deprecated,
-    reason = "the newest revision drops logging; clients of the older ones use it"
+    reason = "the newest revision drops logging and single subscriptions; clients of the older ones use them"
 )]
 
 use super::catalog::CatalogEntry;
 use super::client_log::LogLevel;
+use super::subscribers::{SUBSCRIPTIONS_MAX, SubscribedUris, Subscribers, watched_run};
 use super::tool::CallContext;
 use super::tools::{graphs, session};
-use super::{SharedState, audit_log, request_state, tasks, tool};
+use super::{
+    SharedState, audit_log, completion, prompts, request_state, resources, skills, tasks, tool,
+};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, GetPromptRequestMethod, GetPromptRequestParams,
-    GetPromptResponse, GetTaskParams, GetTaskResult, JsonObject, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-    SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse,
+    GetTaskParams, GetTaskResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// One client's connection. Its only state is the log level.
+/// One client's connection. Its only state is the log level and its subscriptions.
 pub(super) struct ClientConnection {
     shared: Arc<SharedState>,
     level: LogLevel,
+    uris: SubscribedUris,
 }
 
 impl ClientConnection {
     pub(super) fn new(shared: Arc<SharedState>) -> Self {
-        let level = LogLevel::default();
-        Self { shared, level }
+        Self {
+            shared,
+            level: LogLevel::default(),
+            uris: SubscribedUris::default(),
+        }
     }
 
     /// The context and the arguments of a call to one of our tools.
@@ -131,7 +138,7 @@ impl ServerHandler for ClientConnection {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.shared
             .subscribers
-            .add_session(context.peer, self.level.clone());
+            .add_session(context.peer, self.level.clone(), self.uris.clone());
     }
 
     async fn set_level(
@@ -143,12 +150,35 @@ impl ServerHandler for ClientConnection {
         Ok(())
     }
 
-    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(Subscribers::accepted(requested))
     }
 
     async fn listen(&self, subscriber: SubscriptionContext) -> Result<(), ErrorData> {
-        self.shared.subscribers.notify_subscriber(&subscriber).await;
+        let mut visible = BTreeSet::new();
+        for uri in subscriber
+            .accepted()
+            .resource_subscriptions
+            .iter()
+            .flatten()
+        {
+            // What the caller may not see is treated as something that never changes.
+            if Box::pin(resources::exists(
+                &self.shared,
+                uri,
+                subscriber.request_context(),
+            ))
+            .await
+                && watched_run(uri).is_none_or(|run| self.shared.watch_run(&run))
+            {
+                visible.insert(uri.clone());
+            }
+        }
+        let subscribers = &self.shared.subscribers;
+        subscribers.notify_subscriber(&subscriber, &visible).await;
         Ok(())
     }
 
@@ -224,61 +254,92 @@ impl ServerHandler for ClientConnection {
         Box::pin(tasks::cancel(&self.shared, &request.task_id, &context)).await
     }
 
-    // Undeclared capabilities are rejected here: the library would answer with empty lists.
-
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let listed = self.shared.list_prompts();
-        listed.ok_or_else(ErrorData::method_not_found::<ListPromptsRequestMethod>)
+        prompts::list(&self.shared, cursor(&request))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let found = self.shared.get_prompt(&request.name);
-        let found = found.ok_or_else(ErrorData::method_not_found::<GetPromptRequestMethod>)?;
-        found.map(Into::into)
+        Box::pin(prompts::get(&self.shared, request, &context)).await
     }
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let listed = self.shared.list_resources();
-        listed.ok_or_else(ErrorData::method_not_found::<ListResourcesRequestMethod>)
+        Box::pin(resources::list(&self.shared, cursor(&request), &context)).await
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let found = self.shared.read_resource(&request.uri);
-        let found = found.ok_or_else(ErrorData::method_not_found::<ReadResourceRequestMethod>)?;
-        found.map(Into::into)
+        let read = Box::pin(resources::read(&self.shared, &request.uri, &context)).await;
+        read.map(Into::into)
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            ListResourceTemplatesRequestMethod,
-        >())
+        resources::templates(&self.shared, cursor(&request))
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !Box::pin(resources::exists(&self.shared, &request.uri, &context)).await {
+            return Err(resources::not_found(&request.uri));
+        }
+        let watched = watched_run(&request.uri).is_none_or(|run| self.shared.watch_run(&run));
+        match watched && self.uris.add(&request.uri) {
+            true => Ok(()),
+            false => {
+                let message = format!("too many subscriptions; the limit is {SUBSCRIPTIONS_MAX}");
+                Err(ErrorData::invalid_request(message, None))
+            }
+        }
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.uris.remove(&request.uri);
+        Ok(())
     }
 
     async fn complete(
         &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+        Box::pin(completion::complete(&self.shared, &request, &context)).await
     }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        skills::answer(&self.shared, request, &context)
+    }
+}
+
+/// The cursor of a request for a page.
+fn cursor(request: &Option<PaginatedRequestParams>) -> Option<&str> {
+    request.as_ref()?.cursor.as_deref()
 }

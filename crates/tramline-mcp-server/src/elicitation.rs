@@ -58,6 +58,11 @@ fn form_channel(context: &RequestContext<RoleServer>) -> ElicitationChannel {
     channel_for_version(shows_forms(context), context)
 }
 
+/// Whether a request has no session in which its client could be asked.
+pub(super) fn asks_without_session(context: &RequestContext<RoleServer>) -> bool {
+    channel_for_version(true, context) == ElicitationChannel::InReply
+}
+
 /// Whether a client is asked by ending the call with the question.
 pub(super) fn asks_in_reply(context: &RequestContext<RoleServer>) -> bool {
     form_channel(context) == ElicitationChannel::InReply

@@ -13,6 +13,7 @@ mod origin;
 mod refused_requests;
 mod sessions;
 mod stateless;
+mod stored_sessions;
 
 use super::Server;
 use super::connection::ClientConnection;
@@ -33,6 +34,7 @@ use sessions::HttpSessions;
 use stateless::{MESSAGE_BYTES_MAX, StatelessHandler};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use stored_sessions::StoredSessions;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tramline_expr::Str;
@@ -236,10 +238,11 @@ impl Server {
         let listener = TcpListener::bind(http.address).await.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         let limits = http.limits.clone();
-        let sessions = Arc::new(HttpSessions::new(&limits));
         let shared = Arc::clone(&self.0);
+        let stored = Arc::new(StoredSessions::new(Arc::clone(shared.engine.store())));
+        let sessions = Arc::new(HttpSessions::new(&limits, Arc::clone(&stored)));
         let shared_engine = shared.engine.clone();
-        let library = self.service(Arc::clone(&sessions), &stop);
+        let library = self.service(Arc::clone(&sessions), stored, &stop);
         let direct = StatelessHandler::new(shared, library, sessions, stop.clone());
         let door = Arc::new(AccessControl::new(http, shared_engine, beside.command));
         let front = Dispatch {
@@ -257,9 +260,10 @@ impl Server {
     fn service(
         self,
         sessions: Arc<HttpSessions>,
+        stored: Arc<StoredSessions>,
         stop: &CancellationToken,
     ) -> StreamableHttpService<ClientConnection, HttpSessions> {
-        let config = StreamableHttpServerConfig::default()
+        let mut config = StreamableHttpServerConfig::default()
             .with_cancellation_token(stop.child_token())
             // `Door` has already checked host and origin, for this path as for every other.
             .disable_allowed_hosts()
@@ -267,6 +271,7 @@ impl Server {
             .with_max_request_body_bytes(MESSAGE_BYTES_MAX)
             // An answer without earlier notifications needs no stream.
             .with_json_response(true);
+        config.session_store = Some(stored);
         StreamableHttpService::new(move || Ok(self.connection()), sessions, config)
     }
 }

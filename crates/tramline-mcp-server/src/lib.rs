@@ -2,24 +2,31 @@
 
 use catalog::ToolCatalog;
 use connection::ClientConnection;
+use resources::run_watch::RunWatch;
 use rmcp::ServiceExt;
 use rmcp::model::Tool;
 use rmcp::service::ServerInitializeError;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use subscribers::Subscribers;
+use subscribers::{ServedChange, Subscribers};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 use tools::ToolsetState;
 use tramline_catalog::Catalog;
 use tramline_engine::{Engine, Fault};
-use tramline_expr::Value;
+use tramline_expr::{Str, Value};
+use tramline_formats::yaml_graph::content::{DeclaredPrompt, ResourceBody};
 use tramline_planner::{Planner, Services};
 use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
 
 mod audit_log;
 mod caller;
 mod catalog;
+mod channel;
 mod client_log;
+mod completion;
 mod connection;
 mod document_check;
 mod elicitation;
@@ -30,10 +37,13 @@ mod options;
 mod pause_reply;
 mod planner;
 mod progress;
+mod prompts;
 mod reply;
 mod request_state;
+mod resources;
 mod run_wait;
 mod server_info;
+mod skills;
 mod subscribers;
 mod tasks;
 mod tool;
@@ -65,7 +75,11 @@ struct SharedState {
     catalog: RwLock<Arc<ToolCatalog>>,
     /// The tool list that clients were last notified of.
     announced_tools: Mutex<Vec<Tool>>,
-    subscribers: Subscribers,
+    subscribers: Arc<Subscribers>,
+    /// Runs that clients wait for.
+    run_watch: Arc<RunWatch>,
+    /// Starts to pass on the changes of watched runs, once.
+    run_changes: std::sync::Once,
     options: ServerOptions,
     /// Counts workflows saved by agents.
     saves: watch::Sender<u64>,
@@ -102,7 +116,50 @@ impl SharedState {
             .unwrap_or_else(PoisonError::into_inner);
         if *told != listed {
             *told = listed;
-            self.subscribers.notify_tools_changed();
+            self.subscribers.notify(ServedChange::Tools);
+        }
+    }
+
+    /// Watches a run for subscribers; `false` if too many are watched.
+    fn watch_run(&self, run: &RunId) -> bool {
+        self.run_changes.call_once(|| {
+            let (mut changes, subscribers) =
+                (self.run_watch.subscribe(), Arc::clone(&self.subscribers));
+            tokio::spawn(async move {
+                loop {
+                    match changes.recv().await {
+                        Ok(change) => subscribers.notify_run(&change),
+                        Err(RecvError::Lagged(_)) => {}
+                        Err(RecvError::Closed) => return,
+                    }
+                }
+            });
+        });
+        self.run_watch.add(run)
+    }
+
+    /// Notifies clients of what the documents serve besides tools, if it has changed.
+    fn announce_content(&self, before: &ServerDescription, now: &ServerDescription) {
+        let bodies = |about: &ServerDescription| -> BTreeMap<Str, ResourceBody> {
+            let all = about.content.iter().flat_map(|content| &content.resources);
+            all.map(|it| (it.uri.clone(), it.body.clone())).collect()
+        };
+        let prompts = |about: &ServerDescription| -> Vec<DeclaredPrompt> {
+            let all = about.content.iter().flat_map(|content| &content.prompts);
+            all.cloned().collect()
+        };
+        if prompts(before) != prompts(now) {
+            self.subscribers.notify(ServedChange::Prompts);
+        }
+        // Every workflow is a skill, and so a resource.
+        self.subscribers.notify(ServedChange::Resources);
+        let (before, now) = (bodies(before), bodies(now));
+        let changed = now
+            .iter()
+            .filter(|(uri, body)| before.get(*uri).is_some_and(|old| old != *body));
+        let changed: Arc<[String]> = changed.map(|(uri, _)| uri.to_string()).collect();
+        if !changed.is_empty() {
+            self.subscribers.notify(ServedChange::Updated(changed));
         }
     }
 
@@ -154,6 +211,7 @@ impl Server {
         let state = ToolsetState::new(&engine, &conduct);
         let told = told.map(|tool| conduct.tool_prefix.apply(state.describe(tool)));
         let told = told.collect();
+        let run_watch = RunWatch::new(Arc::clone(engine.store()));
         Ok(Self(Arc::new(SharedState {
             engine,
             callable,
@@ -161,7 +219,9 @@ impl Server {
             toolsets: toolsets.to_vec(),
             catalog: RwLock::new(Arc::new(offer)),
             announced_tools: Mutex::new(told),
-            subscribers: Subscribers::default(),
+            subscribers: Arc::default(),
+            run_watch,
+            run_changes: std::sync::Once::new(),
             options: conduct,
             saves: watch::Sender::new(0),
             toolset_state: state,
@@ -180,12 +240,17 @@ impl Server {
 
     /// Serves the prepared graphs from now on, all at once. Running calls keep their graphs.
     pub fn replace_graphs(&self, prepared: PreparedCatalog) {
-        *self
-            .0
-            .catalog
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = prepared.0;
+        let now = Arc::clone(&prepared.0);
+        let before = {
+            let mut catalog = self
+                .0
+                .catalog
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *catalog, prepared.0)
+        };
         self.0.subscribers.clear_warnings();
+        self.0.announce_content(&before.server, &now.server);
         self.0.announce_changes();
     }
 

@@ -20,6 +20,8 @@ pub struct ServerOptions {
     pub commands_per_minute: u32,
     /// How long a call waits for a run before it returns without its result, if the caller can return to the run.
     pub call_wait: Duration,
+    /// Whether clients with channels get a message when a run that they started ends or asks.
+    pub claude_channel: bool,
     /// Language model that plans intents.
     pub model: Option<Arc<dyn Model>>,
     /// Put in front of every tool's name.
@@ -35,6 +37,7 @@ impl Default for ServerOptions {
             // Far above what an agent needs that reads each reply.
             commands_per_minute: 120,
             call_wait: CALL_WAIT_DEFAULT,
+            claude_channel: false,
             model: None,
             tool_prefix: ToolPrefix::default(),
         }

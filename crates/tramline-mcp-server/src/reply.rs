@@ -1,6 +1,7 @@
 //! Shapes of all tool results.
 
 use super::error_codes::{self, DescribedFault, ReplyCode};
+use super::resources::{RESULT_BYTES_MAX, shortened_reply};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use tramline_engine::Fault;
 use tramline_expr::{Map, Value};
@@ -15,7 +16,7 @@ mod content_blocks;
 /// The reply for a run that has ended.
 pub(super) fn outcome_reply(graph: &Graph, run: &RunId, outcome: &Outcome) -> CallToolResult {
     if let Outcome::Completed { result } = outcome {
-        return graph_result(graph, result);
+        return graph_result(graph, run, result);
     }
     let how = trace::outcome_value(graph, outcome);
     let told = how.get("error").and_then(Value::as_object).cloned();
@@ -34,11 +35,21 @@ pub(super) fn outcome_reply(graph: &Graph, run: &RunId, outcome: &Outcome) -> Ca
 
 /// The result of a graph. Content blocks are returned as content, and as data only if an output schema requires
 /// it.
-fn graph_result(graph: &Graph, result: &Value) -> CallToolResult {
+fn graph_result(graph: &Graph, run: &RunId, result: &Value) -> CallToolResult {
     let schema = graph.workflow.output_schema.as_ref();
     let content = content_blocks::read(result);
     let is_content = content.is_some();
-    let mut reply = CallToolResult::success(content.unwrap_or_else(|| vec![text(result)]));
+    let content = match content {
+        Some(content) => content,
+        None => {
+            let whole = text_of(result);
+            if schema.is_none() && whole.len() > RESULT_BYTES_MAX {
+                return shortened_reply(run, &whole);
+            }
+            vec![ContentBlock::text(whole)]
+        }
+    };
+    let mut reply = CallToolResult::success(content);
     reply.structured_content = match schema {
         Some(schema) if !is_object(schema) => Some(wrapped(result)),
         None if is_content => None,
@@ -55,9 +66,14 @@ pub(super) fn success(result: &Value) -> CallToolResult {
 }
 
 fn text(result: &Value) -> ContentBlock {
+    ContentBlock::text(text_of(result))
+}
+
+/// A text as it is, anything else as JSON.
+fn text_of(result: &Value) -> String {
     match result {
-        Value::String(text) => ContentBlock::text(text.as_str()),
-        other => ContentBlock::text(other.to_json()),
+        Value::String(text) => text.to_string(),
+        other => other.to_json(),
     }
 }
 

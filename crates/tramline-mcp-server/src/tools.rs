@@ -8,11 +8,10 @@ use crate::options::ServerOptions;
 use crate::server_info::ToolsetInfo;
 use crate::tool::ToolDef;
 use rmcp::ErrorData;
-use rmcp::model::{
-    GetPromptResult, ListPromptsResult, ListResourcesResult, ReadResourceResult, Tool,
-};
+use rmcp::model::{GetPromptResult, Prompt, ReadResourceResult, Resource, Tool};
 use std::str::FromStr;
 use tramline_engine::Engine;
+use tramline_views::skill::Skill;
 use tramline_workflow::text::nearest;
 
 mod control;
@@ -21,6 +20,7 @@ pub(crate) mod graphs;
 mod library;
 mod planner_loop;
 mod runs;
+pub(crate) use debugging::{current_state, visible_runs};
 pub(crate) use runs::running_reply;
 pub(crate) mod sop;
 mod submit_plan;
@@ -105,30 +105,53 @@ impl SharedState {
             .into_iter()
             .flatten()
             .collect(),
-            has_prompts: sop,
+            has_channel: self.options.claude_channel,
         }
     }
 
-    /// The prompts of the enabled toolsets; `None` if none of them has prompts.
-    pub(crate) fn list_prompts(&self) -> Option<ListPromptsResult> {
-        self.has(Toolset::Sop).then(|| sop::list_prompts(self))
+    /// The prompts of the enabled toolsets.
+    pub(crate) fn toolset_prompts(&self) -> Vec<Prompt> {
+        self.of_sop(sop::prompts)
     }
 
-    /// One prompt.
-    pub(crate) fn get_prompt(&self, name: &str) -> Option<Result<GetPromptResult, ErrorData>> {
-        let prompt = || sop::get_prompt(self, name);
-        self.has(Toolset::Sop).then(prompt)
+    /// One prompt of an enabled toolset.
+    pub(crate) fn toolset_prompt(&self, name: &str) -> Result<GetPromptResult, ErrorData> {
+        let found = self.has(Toolset::Sop).then(|| sop::get_prompt(self, name));
+        found.unwrap_or_else(|| {
+            let shown = tramline_workflow::text::display_name(name);
+            Err(ErrorData::invalid_params(
+                format!("there is no prompt `{shown}`"),
+                None,
+            ))
+        })
     }
 
-    /// The resources of the enabled toolsets; `None` if none of them has resources.
-    pub(crate) fn list_resources(&self) -> Option<ListResourcesResult> {
-        self.has(Toolset::Sop).then(|| sop::list_resources(self))
+    /// The resources of the enabled toolsets.
+    pub(crate) fn toolset_resources(&self) -> Vec<Resource> {
+        self.of_sop(sop::resources)
     }
 
-    /// One resource.
-    pub(crate) fn read_resource(&self, uri: &str) -> Option<Result<ReadResourceResult, ErrorData>> {
-        let resource = || sop::read_resource(self, uri);
-        self.has(Toolset::Sop).then(resource)
+    /// One resource of an enabled toolset.
+    pub(crate) fn read_toolset_resource(&self, uri: &str) -> Option<ReadResourceResult> {
+        self.has(Toolset::Sop)
+            .then(|| sop::read_resource(self, uri))?
+    }
+
+    /// The procedures of this server as skills.
+    pub(crate) fn procedure_skills(&self) -> Vec<Skill> {
+        self.of_sop(sop::skills)
+    }
+
+    /// The names of the procedures of this server.
+    pub(crate) fn procedure_names(&self) -> Vec<String> {
+        self.of_sop(sop::procedure_names)
+    }
+
+    fn of_sop<T>(&self, list: fn(&Self) -> Vec<T>) -> Vec<T> {
+        match self.has(Toolset::Sop) {
+            true => list(self),
+            false => Vec::new(),
+        }
     }
 }
 

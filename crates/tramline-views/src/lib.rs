@@ -11,6 +11,7 @@ pub mod event_summary;
 #[cfg(feature = "schema")]
 pub mod format_schema;
 pub mod pause_view;
+pub mod skill;
 pub mod snapshot;
 pub mod sop_coverage_chart;
 pub mod sop_history;

@@ -120,11 +120,15 @@ pub enum FlawCode {
     BadArgument,
     /// A rule that does not depend on data.
     ConstantRule,
+    /// A tool that is not what the lock file recorded.
+    ChangedTool,
+    /// A tool whose change may break a workflow that calls it.
+    BrokenTool,
 }
 
 impl FlawCode {
     /// Every code, for error pages and tests.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 40] = [
         Self::Unreadable,
         Self::Syntax,
         Self::MissingField,
@@ -163,6 +167,8 @@ impl FlawCode {
         Self::NotYetRun,
         Self::BadArgument,
         Self::ConstantRule,
+        Self::ChangedTool,
+        Self::BrokenTool,
     ];
 
     /// The code as shown to users.
@@ -206,6 +212,8 @@ impl FlawCode {
             Self::NotYetRun => "T0044",
             Self::BadArgument => "T0045",
             Self::ConstantRule => "T0046",
+            Self::ChangedTool => "T0050",
+            Self::BrokenTool => "T0051",
         }
     }
 
@@ -247,7 +255,9 @@ impl FlawCode {
             | Self::UnknownOutputField
             | Self::UndeclaredField
             | Self::BadArgument
-            | Self::ConstantRule => false,
+            | Self::ConstantRule
+            | Self::ChangedTool
+            | Self::BrokenTool => false,
         }
     }
 
@@ -266,7 +276,8 @@ impl FlawCode {
             | Self::GuardGap
             | Self::WritingTool
             | Self::UndeclaredField
-            | Self::ConstantRule => Severity::Warning,
+            | Self::ConstantRule
+            | Self::ChangedTool => Severity::Warning,
             Self::Unreadable
             | Self::Syntax
             | Self::MissingField
@@ -291,7 +302,8 @@ impl FlawCode {
             | Self::UnknownVariable
             | Self::UnknownOutputField
             | Self::NotYetRun
-            | Self::BadArgument => Severity::Error,
+            | Self::BadArgument
+            | Self::BrokenTool => Severity::Error,
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod next;
 pub mod node_kind;
 pub mod run;
 pub mod schema;
+pub mod schema_change;
 pub mod scope;
 pub mod setting_references;
 pub mod sop;

@@ -131,13 +131,16 @@ pub fn known_servers(config: &Config) -> Result<Vec<Str>, AppError> {
 pub fn server_info<'d>(
     documents: impl IntoIterator<Item = &'d GraphDocument>,
 ) -> ServerDescription {
-    let servers: Vec<_> = documents.into_iter().map(|each| &each.server).collect();
+    let documents: Vec<_> = documents.into_iter().collect();
+    let content = documents.iter().map(|each| each.content.clone()).collect();
+    let servers: Vec<_> = documents.iter().map(|each| &each.server).collect();
     if let [only] = servers.as_slice() {
         return ServerDescription {
             name: only.name.clone(),
             version: only.version.clone(),
             title: Some(only.title.clone()),
             instructions: only.instructions.clone(),
+            content,
         };
     }
     let instructions = servers
@@ -149,6 +152,7 @@ pub fn server_info<'d>(
         version: env!("CARGO_PKG_VERSION").into(),
         title: Some("Tramline".into()),
         instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n").into()),
+        content,
     }
 }
 

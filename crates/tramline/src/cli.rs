@@ -29,6 +29,7 @@ mod init;
 mod input;
 mod learn;
 mod library;
+mod lock;
 mod logs;
 mod loop_cmd;
 mod lsp;
@@ -49,6 +50,7 @@ mod schema;
 mod serve;
 mod settings;
 mod shutdown;
+mod skills;
 mod sop;
 mod studio;
 mod tool_check;
@@ -173,6 +175,8 @@ enum Verb {
     /// Check documents and show every flaw with its position
     #[command(visible_alias = "validate", after_help = help::examples::CHECK)]
     Check(check::Check),
+    /// Record the tools that documents call, so that check notices when they change
+    Lock(lock::Lock),
     /// Draw a workflow as Mermaid, DOT or SVG
     #[command(after_help = help::examples::GRAPH)]
     Graph(graph::GraphArgs),
@@ -201,6 +205,8 @@ enum Verb {
     Replay(replay::Replay),
     /// List the replicas that share the store
     Replicas(replicas::Replicas),
+    /// Write workflows and procedures as Agent Skills
+    Skills(skills::Skills),
     /// Check, run and audit procedures
     #[command(after_help = help::examples::SOP)]
     Sop(sop::SopVerb),
@@ -247,6 +253,7 @@ impl Verb {
             Self::Debug(_) => Some(ShutdownMode::Prompt),
             Self::Runs(_)
             | Self::Check(_)
+            | Self::Lock(_)
             | Self::Library(_)
             | Self::Registry(_)
             | Self::Learn(_)
@@ -261,6 +268,7 @@ impl Verb {
             | Self::Doctor(_) => Some(ShutdownMode::AtOnce),
             Self::Init(_)
             | Self::Graph(_)
+            | Self::Skills(_)
             | Self::Convert(_)
             | Self::Explain(_)
             | Self::Schema(_)
@@ -477,7 +485,9 @@ fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {
         Verb::Serve(verb) => on_many_threads(serve::main(common, verb)),
         Verb::Studio(verb) => on_many_threads(studio::main(common, verb)),
         Verb::Check(verb) => on_one_thread(check::main(common, verb)),
+        Verb::Lock(verb) => on_one_thread(lock::main(common, verb)),
         Verb::Graph(verb) => graph::main(&verb, json),
+        Verb::Skills(verb) => skills::main(&verb, json),
         Verb::Convert(verb) => convert::main(&verb, json),
         Verb::Runs(verb) => on_one_thread(runs::main(common, verb)),
         Verb::Loop(verb) => on_one_thread(loop_cmd::main(common, verb)),

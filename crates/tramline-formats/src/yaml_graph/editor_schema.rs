@@ -38,6 +38,16 @@ pub fn json_schema() -> Value {
             "nodes": {
                 "$ref": "#/definitions/nodes",
                 "description": "Nodes of all tools (legacy)."
+            },
+            "resources": {
+                "type": "array",
+                "items": {"$ref": "#/definitions/resource"},
+                "description": "Resources under URIs of your own, next to the tools."
+            },
+            "prompts": {
+                "type": "array",
+                "items": {"$ref": "#/definitions/prompt"},
+                "description": "Prompts that clients offer their users."
             }
         },
         "additionalProperties": false,
@@ -48,6 +58,8 @@ pub fn json_schema() -> Value {
             "nodes": {"type": "array", "items": {"$ref": "#/definitions/node"}},
             "node": node_schema(),
             "condition": condition_schema(),
+            "resource": resource_schema(),
+            "prompt": prompt_schema(),
         }
     });
     Value::from(schema)
@@ -114,6 +126,75 @@ pub(crate) fn limits_schema() -> Json {
         "type": "object",
         "description": "The limits of each run.",
         "properties": properties,
+        "additionalProperties": false
+    })
+}
+
+fn resource_schema() -> Json {
+    json!({
+        "type": "object",
+        "required": ["uri"],
+        "properties": {
+            "uri": string_schema("The URI, or a template with variables like `notes://{day}`."),
+            "name": string_schema("The name. Default: the URI."),
+            "title": string_schema("The display name."),
+            "description": string_schema("What it contains."),
+            "mimeType": string_schema("The MIME type. Default: text/plain."),
+            "text": {"type": "string", "description": "The content; {variable} is replaced."},
+            "blob": string_schema("The content in base64.")
+        },
+        "oneOf": [{"required": ["text"]}, {"required": ["blob"]}],
+        "additionalProperties": false
+    })
+}
+
+fn prompt_schema() -> Json {
+    let argument = json!({
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": string_schema("The name."),
+            "description": string_schema("What it means."),
+            "required": {"type": "boolean", "description": "Whether it must be given. Default: false."},
+            "values": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Values that clients suggest."
+            }
+        },
+        "additionalProperties": false
+    });
+    let message = json!({
+        "type": "object",
+        "required": ["content"],
+        "properties": {
+            "role": {"enum": ["user", "assistant"], "description": "Who says it. Default: user."},
+            "content": {
+                "type": ["string", "object"],
+                "description": "Text, or a content block of the protocol; {argument} is replaced."
+            }
+        },
+        "additionalProperties": false
+    });
+    json!({
+        "type": "object",
+        "required": ["name", "messages"],
+        "properties": {
+            "name": string_schema("The prompt's name."),
+            "title": string_schema("The display name."),
+            "description": string_schema("When to use it."),
+            "arguments": {"type": "array", "items": argument},
+            "ask": {
+                "type": "object",
+                "required": ["message", "schema"],
+                "properties": {
+                    "message": string_schema("The question to the user."),
+                    "schema": {"type": "object", "description": "The JSON Schema of the answer; its fields are arguments."}
+                },
+                "additionalProperties": false
+            },
+            "messages": {"type": "array", "minItems": 1, "items": message}
+        },
         "additionalProperties": false
     })
 }

@@ -3,11 +3,12 @@
 
 use super::super::caller::Caller;
 use super::HttpLimits;
+use super::stored_sessions::StoredSessions;
 use futures_util::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::session::{
-    ServerSseMessage, SessionId, SessionManager,
+    RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,18 +24,25 @@ pub(super) async fn with_caller<F: Future>(caller: Caller, handled: F) -> F::Out
     CALLER.scope(caller, handled).await
 }
 
+/// The caller of the request that the library is handling.
+pub(super) fn current_caller() -> Caller {
+    CALLER.try_with(Clone::clone).unwrap_or_default()
+}
+
 /// The library's sessions, with limits.
 pub(super) struct HttpSessions {
     library: Arc<LocalSessionManager>,
+    stored: Arc<StoredSessions>,
     register: Mutex<SessionRegister>,
 }
 
 impl HttpSessions {
-    pub(super) fn new(limits: &HttpLimits) -> Self {
+    pub(super) fn new(limits: &HttpLimits, stored: Arc<StoredSessions>) -> Self {
         let mut library = LocalSessionManager::default();
         library.session_config.keep_alive = Some(limits.session_idle);
         Self {
             library: Arc::new(library),
+            stored,
             register: Mutex::new(SessionRegister {
                 open: HashMap::new(),
                 uses: 0,
@@ -49,6 +57,22 @@ impl HttpSessions {
         self.register().holder_of(id, caller)
     }
 
+    /// Ends a session that this process does not hold, if the caller opened it elsewhere.
+    pub(super) async fn end_stored(&self, id: &str, caller: &Caller) -> bool {
+        self.stored.end(id, caller).await
+    }
+
+    /// Adds a session to the register, and closes those that make room for it.
+    async fn admit(&self, id: SessionId, caller: Caller) {
+        let surplus = self.register().register(id, caller);
+        self.stored.remove(surplus.iter().map(AsRef::as_ref)).await;
+        for id in surplus {
+            let library = Arc::clone(&self.library);
+            // Spawned: the caller may disconnect before the old session has ended.
+            tokio::spawn(async move { library.close_session(&id).await });
+        }
+    }
+
     fn register(&self) -> MutexGuard<'_, SessionRegister> {
         self.register.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -61,15 +85,20 @@ impl SessionManager for HttpSessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionFault> {
-        let caller = CALLER.try_with(Clone::clone).unwrap_or_default();
         let (id, transport) = self.library.create_session().await?;
-        let surplus = self.register().register(id.clone(), caller);
-        for id in surplus {
-            let library = Arc::clone(&self.library);
-            // Spawned: the caller may disconnect before the old session has ended.
-            tokio::spawn(async move { library.close_session(&id).await });
-        }
+        self.admit(id.clone(), current_caller()).await;
         Ok((id, transport))
+    }
+
+    async fn restore_session(
+        &self,
+        id: SessionId,
+    ) -> Result<RestoreOutcome<Self::Transport>, SessionFault> {
+        let restored = self.library.restore_session(id.clone()).await?;
+        if matches!(restored, RestoreOutcome::Restored(_)) {
+            self.admit(id, current_caller()).await;
+        }
+        Ok(restored)
     }
 
     async fn initialize_session(
@@ -81,8 +110,7 @@ impl SessionManager for HttpSessions {
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionFault> {
-        let caller = CALLER.try_with(Clone::clone).unwrap_or_default();
-        match self.holder_of(id, &caller) {
+        match self.holder_of(id, &current_caller()) {
             SessionHolder::Caller => self.library.has_session(id).await,
             SessionHolder::Another | SessionHolder::Unknown => Ok(false),
         }

@@ -152,7 +152,10 @@ impl StatelessHandler {
         let caller = parts.extensions.get::<Caller>().cloned();
         let caller = caller.unwrap_or_default();
         if !self.may_use_session(&parts, &caller) {
-            return (StatusCode::NOT_FOUND, "unknown session").into_response();
+            return match self.end_elsewhere(&parts, &caller).await {
+                true => StatusCode::ACCEPTED.into_response(),
+                false => (StatusCode::NOT_FOUND, "unknown session").into_response(),
+            };
         }
         let is_json = is_json(&parts.headers);
         // The library rejects other bodies without needing their content.
@@ -169,6 +172,16 @@ impl StatelessHandler {
             // The content type is correct, so the library rejected the content.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => malformed::error_response(&body),
             _ => answered.map(Body::new),
+        }
+    }
+
+    /// Ends a session that another process over the store holds, if the request asks for it.
+    async fn end_elsewhere(&self, parts: &Parts, caller: &Caller) -> bool {
+        match SingleHeader::of(&parts.headers, &SESSION) {
+            SingleHeader::Once(id) if parts.method == Method::DELETE => {
+                self.sessions.end_stored(id, caller).await
+            }
+            SingleHeader::Once(_) | SingleHeader::Absent | SingleHeader::Invalid => false,
         }
     }
 

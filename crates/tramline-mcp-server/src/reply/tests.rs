@@ -7,6 +7,7 @@ use tramline_engine::Fault;
 use tramline_expr::Value;
 use tramline_formats::yaml_graph;
 use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
 
 /// A graph with this output schema.
 fn graph(schema: Option<Json>) -> Arc<Graph> {
@@ -26,7 +27,7 @@ fn graph(schema: Option<Json>) -> Arc<Graph> {
 
 /// The content and the structured content of a result.
 fn reply(schema: Option<Json>, result: Json) -> (Json, Option<Json>) {
-    let reply = graph_result(&graph(schema), &Value::from(result));
+    let reply = graph_result(&graph(schema), &RunId::new(0, 0), &Value::from(result));
     let content = serde_json::to_value(&reply.content).unwrap();
     (content, reply.structured_content)
 }

@@ -17,6 +17,8 @@ mod run_answer;
 mod runs;
 mod stepping;
 
+pub(crate) use runs::visible_runs;
+
 /// Answers a waiting run; also part of the runs toolset.
 pub(super) const RUN_ANSWER: ToolDef = ToolDef {
     name: "run_answer",
@@ -259,7 +261,7 @@ fn run_state(loaded: &LoadedRun) -> Map {
 }
 
 /// The current state of a run, including the questions of the children that it waits for.
-pub(super) async fn current_state(engine: &Engine, loaded: &LoadedRun) -> Map {
+pub(crate) async fn current_state(engine: &Engine, loaded: &LoadedRun) -> Map {
     let mut told = run_state(loaded);
     let pauses = &loaded.run.pauses;
     if !pauses

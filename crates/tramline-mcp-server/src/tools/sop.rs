@@ -16,7 +16,7 @@ mod sop_reply;
 
 pub(crate) use gated_tool::GatedTool;
 pub use pinned::{PinOptions, PinnedProcedure};
-pub(crate) use prompts::{get_prompt, list_prompts, list_resources, read_resource};
+pub(crate) use prompts::{get_prompt, procedure_names, prompts, read_resource, resources, skills};
 pub(crate) use session::{SopState, names_session, session_fault_reply, session_of_request};
 
 /// Hints of a tool that only writes to the session's journal.

@@ -72,11 +72,7 @@ async fn what_is_not_declared_is_not_there() {
     for era in ERAS {
         let client = connect(&serving(&[Toolset::Graphs], graphs()), era).await;
         let info = client.service.peer().peer_info().unwrap();
-        assert!(info.capabilities.prompts.is_none() && info.capabilities.resources.is_none());
+        assert!(info.capabilities.experimental.is_none());
         assert!(info.instructions.as_ref().unwrap().contains("workflow"));
-        let peer = client.service.peer();
-        assert!(peer.list_prompts(None).await.is_err());
-        assert!(peer.list_resources(None).await.is_err());
-        assert!(peer.list_resource_templates(None).await.is_err());
     }
 }

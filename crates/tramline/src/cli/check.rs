@@ -1,24 +1,23 @@
 //! `tramline check`: every flaw of every document, with its position.
 
 use super::documents::DocumentFlaws;
+
+use super::lock::{ToolLock, lock_path};
 use super::output::counted;
 use super::trust::{self, TrustFlag};
 use super::{
-    AccessArgs, CliResult, CommonArgs, Exit, diagnostics, documents, output, sop, tool_check,
+    AccessArgs, CliError, CliResult, CommonArgs, Exit, diagnostics, documents, output, sop,
+    tool_check,
 };
 use crate::app;
 use crate::config::Config;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use tool_check::LIST_TOOLS_TIMEOUT;
 use tramline_expr::Str;
 use tramline_formats::KnownServers;
 use tramline_formats::yaml_graph::GraphDocument;
 use tramline_workflow::failure::FailureKind;
 use tramline_workflow::flaw::Severity;
-
-/// How long servers may take to list their tools. Slower servers are skipped, because a person
-/// waits for the check.
-const LIST_TOOLS_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Check documents and show every flaw with its position.
 #[derive(clap::Args)]
@@ -86,7 +85,7 @@ async fn check_with_servers(
     sound: &[(usize, &Path, GraphDocument)],
     files: &[PathBuf],
     found: &mut CheckReport,
-) -> Result<(), app::AppError> {
+) -> Result<(), CliError> {
     let documents = || sound.iter().map(|(_, _, document)| document);
     let settings = app::settings_read_only(config)?;
     let equipment = app::tool_sources(config, documents(), settings)?;
@@ -102,6 +101,10 @@ async fn check_with_servers(
             Err(Err(_)) => continue,
         };
         found.flawed[*at].flaws.extend(answers.flaws(document));
+        if let Some(lock) = ToolLock::read(&lock_path(path))? {
+            let changed = lock.flaws(document, |name| answers.tool(name));
+            found.flawed[*at].flaws.extend(changed);
+        }
     }
     for (server, failure) in answers.failed_servers() {
         let says = format!("could not list the tools of `{server}`: {failure}");

@@ -113,6 +113,9 @@ pub(super) struct Serve {
     /// How long a call waits for a run before it returns without its result, in seconds; needs the toolset runs
     #[arg(long, value_name = "SECONDS", value_parser = parse_call_wait)]
     pub(super) call_wait: Option<Duration>,
+    /// Send a message into sessions of Claude Code when a run that they started detached ends or asks
+    #[arg(long)]
+    pub(super) claude_channel: bool,
     /// Also offer saved workflows as tools
     #[arg(long)]
     pub(super) library: bool,
@@ -187,6 +190,7 @@ pub(super) async fn serve_documents(
         origin: home.to_value(),
         ttl: config.control.ttl,
         commands_per_minute: config.control.commands_per_minute,
+        claude_channel: verb.claude_channel,
         call_wait: verb.call_wait.unwrap_or(CALL_WAIT_DEFAULT),
         model: house.model.clone(),
         tool_prefix: verb.tool_prefix.clone().unwrap_or_default(),

@@ -52,6 +52,7 @@ pub(super) async fn main(common: CommonArgs, verb: Studio) -> CliResult {
         free: Vec::new(),
         toolsets: vec![Toolset::Graphs],
         tool_prefix: None,
+        claude_channel: false,
         call_wait: None,
         library: true,
         no_reload: false,

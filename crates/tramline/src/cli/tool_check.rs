@@ -14,6 +14,10 @@ use tramline_workflow::ids::ToolName;
 use tramline_workflow::tool_schema::{BuiltinSchemas, ToolSchema, ToolSchemas};
 use tramline_workflow::workflow::WORKFLOW_SERVER;
 
+/// How long servers may take to list their tools. Slower servers are skipped, because a person
+/// waits for the check.
+pub(super) const LIST_TOOLS_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// The tool lists of servers.
 pub(super) struct ServerTools {
     lists: BTreeMap<Str, Result<Vec<Str>, Failure>>,
@@ -25,7 +29,10 @@ pub(super) struct ServerTools {
 
 /// The schemas of tools that servers have listed.
 #[derive(Debug, Default)]
-struct ListedSchemas(HashMap<ToolName, ToolSchema>);
+struct ListedSchemas {
+    schemas: HashMap<ToolName, ToolSchema>,
+    tools: HashMap<ToolName, Arc<Tool>>,
+}
 
 /// Lists the tools of every server that these documents call, concurrently, for at most `patience`.
 /// Saved workflows count as callable.
@@ -95,7 +102,7 @@ impl ToolSchemas for ListedSchemas {
     fn find(&self, tool: &ToolName) -> Option<ToolSchema> {
         BuiltinSchemas
             .find(tool)
-            .or_else(|| self.0.get(tool).cloned())
+            .or_else(|| self.schemas.get(tool).cloned())
     }
 }
 
@@ -107,7 +114,8 @@ impl ListedSchemas {
                 output: tool.output_schema.clone(),
                 is_exact: false,
             };
-            self.0.insert(tool.name.clone(), schema);
+            self.schemas.insert(tool.name.clone(), schema);
+            self.tools.insert(tool.name.clone(), Arc::clone(tool));
         }
     }
 }
@@ -116,6 +124,11 @@ impl ServerTools {
     /// The schemas of the listed tools.
     pub(super) fn schemas(&self) -> &dyn ToolSchemas {
         &self.schemas
+    }
+
+    /// A tool as its server listed it.
+    pub(super) fn tool(&self, name: &ToolName) -> Option<Arc<Tool>> {
+        self.schemas.tools.get(name).cloned()
     }
 
     /// The calls in a document to tools that no server has.

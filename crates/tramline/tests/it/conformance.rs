@@ -4,12 +4,29 @@
 //! `expected-failures.yaml`, each with a reason. The suite only fails on what a revision requires;
 //! here its other checks must match the same file too, and entries that excuse nothing are rejected.
 
+use crate::support::root;
 use crate::test_servers::{Http, installed, node, serve};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tramline_test_server::program;
+
+/// Scenarios of the skills extension, which no revision requires.
+const SKILL_SCENARIOS: [&str; 2] = ["sep-2640-skills-enumeration", "sep-2640-skills-manifest"];
+
+/// The scenarios for clients that concern what we do as a client of downstream servers, with their revisions.
+const CLIENT_SCENARIOS: [(&str, &[&str]); 9] = [
+    ("initialize", &["2025-11-25"]),
+    ("tools_call", &REVISIONS),
+    ("sse-retry", &["2025-11-25"]),
+    ("request-metadata", &["2026-07-28"]),
+    ("http-standard-headers", &["2026-07-28"]),
+    ("http-custom-headers", &["2026-07-28"]),
+    ("http-invalid-tool-headers", &["2026-07-28"]),
+    ("json-schema-ref-no-deref", &["2026-07-28"]),
+    ("json-schema-2020-12-preservation", &REVISIONS),
+];
 
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
@@ -68,7 +85,7 @@ fn results(folder: &Path) -> Results {
 
 /// The documents, served over HTTP from a separate folder: one of them is edited meanwhile.
 fn start(folder: &Path) -> Http {
-    let documents = ["tools", "inputs", "tasks", "changing"].map(|name| {
+    let documents = ["tools", "inputs", "tasks", "content", "changing"].map(|name| {
         let name = PathBuf::from(name).with_extension("yaml");
         std::fs::copy(fixtures().join(&name), folder.join(&name)).unwrap();
         name
@@ -79,14 +96,15 @@ fn start(folder: &Path) -> Http {
     Http::start(command)
 }
 
-/// Runs the suite and prints its summary.
-fn run(node: &Path, suite: &Path, revision: &str) -> Results {
+/// Runs the suite against a server and prints its summary.
+fn run(node: &Path, suite: &Path, what: &[&str]) -> Results {
     let served = tempfile::tempdir().unwrap();
     let server = start(served.path());
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(node)
         .arg(suite)
-        .args(["server", "--url", &server.url(), "--requirements", revision])
+        .args(["server", "--url", &server.url()])
+        .args(what)
         .arg("--expected-failures")
         .arg(expected_file())
         .arg("--output-dir")
@@ -97,9 +115,9 @@ fn run(node: &Path, suite: &Path, revision: &str) -> Results {
     let summary = said
         .split_once("=== SUMMARY ===")
         .map_or("", |(_, rest)| rest);
-    println!("{revision}\n{summary}");
+    println!("{what:?}\n{summary}");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{revision}: {summary}\n{errors}");
+    assert!(output.status.success(), "{what:?}: {said}\n{errors}");
     results(folder.path())
 }
 
@@ -121,7 +139,7 @@ fn the_conformance_suite_finds_only_what_is_not_served() {
     let mut unused = expected.clone();
     let mut unexpected = Vec::new();
     for revision in REVISIONS {
-        let results = run(&node, &suite, revision);
+        let results = run(&node, &suite, &["--requirements", revision]);
         assert!(
             results.len() > 30,
             "{revision}: {} scenarios",
@@ -144,6 +162,80 @@ fn the_conformance_suite_finds_only_what_is_not_served() {
         }
         println!("{revision}: {good} of {all} scenarios pass without an exception\n");
     }
+    for scenario in SKILL_SCENARIOS {
+        let results = run(&node, &suite, &["--scenario", scenario]);
+        for (scenario, checks) in &results {
+            let failed = checks.iter().filter(|(_, passed)| !**passed);
+            unexpected.extend(failed.map(|(check, _)| format!("{scenario}:{check}")));
+        }
+        assert!(
+            results.values().any(|checks| checks.len() > 1),
+            "{scenario}: {results:?}"
+        );
+    }
     assert!(unexpected.is_empty(), "failed: {unexpected:#?}");
     assert!(unused.is_empty(), "excuse nothing: {unused:#?}");
+}
+
+/// The result of a client scenario: what its checks said, and what the client printed.
+fn run_client(node: &Path, suite: &Path, scenario: &str, revision: &str) -> (Vec<String>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = root().join("crates/tramline/tests/clients/conformance_client.cjs");
+    let output = Command::new(node)
+        .arg(suite)
+        .args([
+            "client",
+            "--scenario",
+            scenario,
+            "--spec-version",
+            revision,
+            "--timeout",
+            "120000",
+        ])
+        .arg("--command")
+        .arg(format!("{} {}", node.display(), script.display()))
+        .arg("--output-dir")
+        .arg(folder.path())
+        .env("TRAMLINE_BIN", env!("CARGO_BIN_EXE_tramline"))
+        .output()
+        .unwrap();
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (mut failed, mut passed) = (Vec::new(), 0);
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap().path();
+        said += &std::fs::read_to_string(entry.join("stdout.txt")).unwrap_or_default();
+        let Ok(text) = std::fs::read_to_string(entry.join("checks.json")) else {
+            continue;
+        };
+        let checks: Vec<Value> = serde_json::from_str(&text).unwrap();
+        for check in checks {
+            match check["status"].as_str().unwrap() {
+                "SUCCESS" => passed += 1,
+                "FAILURE" | "WARNING" => failed.push(check.to_string()),
+                _ => {}
+            }
+        }
+    }
+    if passed == 0 {
+        failed.push("no check passed".to_owned());
+    }
+    (failed, said)
+}
+
+#[test]
+fn the_conformance_suite_accepts_us_as_a_client() {
+    let suite = installed("node_modules/@modelcontextprotocol/conformance/dist/index.js");
+    let (Some(node), Some(suite)) = (node(), suite) else {
+        return;
+    };
+    let mut all = Vec::new();
+    for (scenario, revisions) in CLIENT_SCENARIOS {
+        for revision in revisions {
+            let (failed, said) = run_client(&node, &suite, scenario, revision);
+            if !failed.is_empty() {
+                all.push(format!("{revision} {scenario}: {failed:#?}\n{said}"));
+            }
+        }
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
 }

@@ -135,6 +135,31 @@ fn a_start_repeated_while_servers_are_killed_is_one_run() {
     assert_eq!(named, runs[0].as_str(), "{refused}");
 }
 
+#[test]
+fn a_session_with_a_channel_gets_a_message_when_its_run_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = document(folder.path(), "300ms");
+    let mut command = serve(&[file], &folder.path().join("data"));
+    command.args(["--toolsets", "graphs,runs", "--claude-channel"]);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut client = StdioClient::start(piped.spawn().unwrap());
+    let started = client.call(
+        "run_start",
+        &json!({"workflow": "slow", "arguments": {"n": 1}}),
+    );
+    let run = &started["structuredContent"]["run_id"];
+    let told = client.notification("notifications/claude/channel");
+    assert_eq!(
+        (&told["meta"]["run_id"], &told["meta"]["status"]),
+        (run, &json!("completed")),
+        "{told}"
+    );
+    assert!(
+        told["content"].as_str().unwrap().contains("run_await"),
+        "{told}"
+    );
+}
+
 fn client(file: &Path, data: &Path) -> StdioClient {
     let mut command = serve(&[file.to_owned()], data);
     command.args(["--toolsets", "graphs,runs,debug"]);

@@ -160,6 +160,16 @@ impl StdioClient {
         self.answer()
     }
 
+    /// Waits for a notification and returns its parameters.
+    pub(crate) fn notification(&mut self, method: &str) -> Value {
+        let mut messages = self
+            .lines
+            .by_ref()
+            .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        let found = messages.find(|message| message["method"] == method);
+        found.unwrap()["params"].clone()
+    }
+
     /// The names of all tools.
     pub(crate) fn tools(&mut self) -> Vec<String> {
         self.ask("tools/list", &json!({}));

@@ -1,11 +1,12 @@
 //! Lists runs and reads one.
 
 use super::{current_state, position, run_id, run_state};
+use crate::caller::Caller;
 use crate::reply;
 use crate::tool::CallContext;
 use rmcp::model::CallToolResult;
 use tramline_engine::ports::{RunFilter, RunPage, RunRow, RunStatus};
-use tramline_engine::{Fault, JournalPoint};
+use tramline_engine::{Engine, Fault, JournalPoint};
 use tramline_expr::{Map, Value};
 use tramline_views::trace::Trace;
 
@@ -26,7 +27,7 @@ pub(super) async fn runs_list(means: CallContext, arguments: Value) -> CallToolR
         limit: most,
         ..RunFilter::default()
     };
-    let seen = visible_runs(&means, filter, most).await;
+    let seen = visible_runs(&means.engine, &means.caller(), filter, most).await;
     reply::reply_or_fault(seen.map(|page| page_value(&page)), None)
 }
 
@@ -34,15 +35,15 @@ pub(super) async fn runs_list(means: CallContext, arguments: Value) -> CallToolR
 const PAGES_MAX: usize = 50;
 
 /// The matching runs that this caller may see.
-async fn visible_runs(
-    means: &CallContext,
+pub(crate) async fn visible_runs(
+    engine: &Engine,
+    caller: &Caller,
     mut filter: RunFilter,
     most: usize,
 ) -> Result<RunPage, Fault> {
-    let caller = means.caller();
     let mut found = RunPage::default();
     for _ in 0..PAGES_MAX {
-        let page = means.engine.runs(filter.clone()).await?;
+        let page = engine.runs(filter.clone()).await?;
         filter.after = page.rows.last().map(|row| row.run.clone());
         found.more = page.more;
         for row in page.rows {
@@ -51,7 +52,7 @@ async fn visible_runs(
                 continue;
             }
             // The first event names the owner; the rest of the journal can be large.
-            let header = match means.engine.run_header(&row.run).await {
+            let header = match engine.run_header(&row.run).await {
                 Ok(header) => header,
                 // Deleted in the meantime, or damaged: nobody can be shown to own it.
                 Err(Fault::NotFound(_)) => continue,

@@ -3,11 +3,12 @@
 use crate::elicitation::{self, AfterElicitation};
 use crate::progress::{NotifyOptions, wait_with_progress};
 use crate::reply;
+use crate::resources::shorten_result;
 use crate::run_wait::{AwaitedRun, OnCancel};
 use crate::tasks;
 use crate::tool::CallContext;
 use crate::tools::debugging::{current_state, run_id};
-use rmcp::model::{CallToolResponse, CallToolResult};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use std::sync::Arc;
 use std::time::Duration;
 use tramline_engine::{DriveOutcome, Fault};
@@ -41,7 +42,10 @@ pub(super) async fn call(means: CallContext, arguments: Value) -> CallToolRespon
         Ok(Ok(AwaitOutcome::State)) | Err(_) => {
             // A wait that is too short to drive the run must not leave it without a driver.
             tasks::drive_in_background(&means.shared, &id);
-            reply::reply_or_fault(state(&means, &id).await, Some(&id)).into()
+            match state(&means, &id).await {
+                Ok(told) => state_reply(told, &id).into(),
+                Err(fault) => reply::fault_reply(&fault, Some(&id)).into(),
+            }
         }
     }
 }
@@ -102,21 +106,29 @@ async fn wait_for_run(
     }
 }
 
-async fn state(means: &CallContext, id: &RunId) -> Result<Value, Fault> {
+/// The reply with a run's state. A large result is a preview with a link.
+fn state_reply(mut told: Map, id: &RunId) -> CallToolResult {
+    let link = shorten_result(&mut told, id);
+    let mut reply = reply::success(&told.into());
+    reply.content.extend(link.map(ContentBlock::ResourceLink));
+    reply
+}
+
+async fn state(means: &CallContext, id: &RunId) -> Result<Map, Fault> {
     let loaded = means.engine.load(id).await?;
     let mut told = current_state(&means.engine, &loaded).await;
     if let Some(at) = tasks::status_message(&loaded.run).filter(|_| loaded.run.pauses.is_empty()) {
         told.insert("progress", at.into());
     }
     let next = match (&loaded.run.outcome, loaded.run.pauses.is_empty()) {
-        (Some(_), _) => return Ok(told.into()),
+        (Some(_), _) => return Ok(told),
         (None, true) => "call run_await again",
         (None, false) => {
             "answer with run_answer, or have the user answer and call run_await with checkpoint_id"
         }
     };
     told.insert("next", next.into());
-    Ok(told.into())
+    Ok(told)
 }
 
 /// The reply of a workflow's own tool to a call that its run outlasts.

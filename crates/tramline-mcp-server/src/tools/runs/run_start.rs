@@ -4,6 +4,7 @@ use crate::caller::Caller;
 use crate::catalog::CatalogEntry;
 use crate::error_codes::ReplyCode;
 use crate::reply;
+use crate::resources::own_resources::run_uri;
 use crate::tasks;
 use crate::tool::CallContext;
 use crate::tools::{Toolset, library};
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use tramline_engine::{Fault, RunStart, StartKey, StartedRun};
 use tramline_expr::{Map, Str, Value};
 use tramline_workflow::graph::Graph;
+use tramline_workflow::ids::RunId;
 use tramline_workflow::text::{display_name, nearest};
 
 /// What a repeated start has to name again.
@@ -89,8 +91,19 @@ async fn start(
     }
 }
 
+async fn workflow_name(means: &CallContext, run: &RunId) -> String {
+    let row = means.engine.store().row(run).await;
+    let row = row.ok().flatten();
+    row.map_or_else(String::new, |row| row.index_row.workflow.to_string())
+}
+
 async fn started_reply(means: &CallContext, started: StartedRun) -> CallToolResult {
     let StartedRun { run, is_new } = started;
+    if is_new && means.shared.options.claude_channel {
+        let name = workflow_name(means, &run).await;
+        means.shared.subscribers.announce_run(&run, &name);
+        means.shared.watch_run(&run);
+    }
     if !is_new {
         // The process that drove it may have died.
         tasks::drive_in_background(&means.shared, &run);
@@ -109,6 +122,7 @@ async fn started_reply(means: &CallContext, started: StartedRun) -> CallToolResu
     }
     told.insert("status", status.into());
     told.insert("is_new", is_new.into());
+    told.insert("resource", run_uri(&run).into());
     told.insert("next", "call run_await with this run_id".into());
     reply::success(&told.into())
 }

@@ -1,11 +1,12 @@
-//! The system prompt of each procedure, as a prompt and as a resource.
+//! The system prompt of each procedure, as a prompt, as a resource and as a skill.
 
 use crate::SharedState;
 use rmcp::ErrorData;
 use rmcp::model::{
-    GetPromptResult, ListPromptsResult, ListResourcesResult, Prompt, PromptMessage,
-    ReadResourceResult, Resource, ResourceContents, Role,
+    CacheScope, GetPromptResult, Prompt, PromptMessage, ReadResourceResult, Resource,
+    ResourceContents, Role,
 };
+use tramline_views::skill::Skill;
 
 const SCHEME: &str = "sop://";
 
@@ -14,14 +15,26 @@ pub(super) fn prompt_uri(name: &str) -> String {
     format!("{SCHEME}{name}/system-prompt")
 }
 
+/// The names of the procedures.
+pub(crate) fn procedure_names(shared: &SharedState) -> Vec<String> {
+    let all = shared.toolset_state.sop.procedures();
+    all.iter().map(|sop| sop.name.to_string()).collect()
+}
+
+/// A skill for each procedure.
+pub(crate) fn skills(shared: &SharedState) -> Vec<Skill> {
+    let all = shared.toolset_state.sop.procedures();
+    all.iter().map(|sop| Skill::of_procedure(sop)).collect()
+}
+
 /// A prompt for each procedure.
-pub(crate) fn list_prompts(shared: &SharedState) -> ListPromptsResult {
+pub(crate) fn prompts(shared: &SharedState) -> Vec<Prompt> {
     let all = shared.toolset_state.sop.procedures();
     let prompts = all.iter().map(|sop| {
         let says = format!("The system prompt of the procedure {}", sop.name);
         Prompt::new(sop.name.as_str(), Some(says), None)
     });
-    ListPromptsResult::with_all_items(prompts.collect())
+    prompts.collect()
 }
 
 /// Returns one prompt.
@@ -36,28 +49,23 @@ pub(crate) fn get_prompt(shared: &SharedState, name: &str) -> Result<GetPromptRe
 }
 
 /// A resource for each procedure.
-pub(crate) fn list_resources(shared: &SharedState) -> ListResourcesResult {
+pub(crate) fn resources(shared: &SharedState) -> Vec<Resource> {
     let all = shared.toolset_state.sop.procedures();
     let resources = all.iter().map(|sop| {
         Resource::new(prompt_uri(&sop.name), sop.name.as_str())
             .with_description("The system prompt of this procedure")
             .with_mime_type("text/markdown")
     });
-    ListResourcesResult::with_all_items(resources.collect())
+    resources.collect()
 }
 
 /// Returns one resource.
-pub(crate) fn read_resource(
-    shared: &SharedState,
-    uri: &str,
-) -> Result<ReadResourceResult, ErrorData> {
-    let name = uri
-        .strip_prefix(SCHEME)
-        .and_then(|it| it.strip_suffix("/system-prompt"));
-    let sop = name.and_then(|name| shared.toolset_state.sop.procedure(name));
-    let sop = sop.ok_or_else(|| unknown_procedure(uri))?;
+pub(crate) fn read_resource(shared: &SharedState, uri: &str) -> Option<ReadResourceResult> {
+    let name = uri.strip_prefix(SCHEME)?.strip_suffix("/system-prompt")?;
+    let sop = shared.toolset_state.sop.procedure(name)?;
     let contents = ResourceContents::text(sop.system_prompt(), uri).with_mime_type("text/markdown");
-    Ok(ReadResourceResult::new(vec![contents]))
+    let result = ReadResourceResult::new(vec![contents]);
+    Some(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
 
 fn unknown_procedure(what: &str) -> ErrorData {
