@@ -1,3 +1,5 @@
+//! Forms: which fields clients draw, and which answers fit.
+
 use super::*;
 
 fn question(schema: &str, defaults: &str) -> FormQuestion {
