@@ -294,6 +294,22 @@ impl Library {
         kept.is_some_and(|kept| kept.graph().is_some_and(|own| Arc::ptr_eq(own, graph)))
     }
 
+    /// Reads every saved workflow anew: how many there are, and which cannot be used by this version.
+    pub async fn check_all(&self) -> Result<(usize, Vec<(Str, LibraryError)>), StoreFault> {
+        let names = self.store.list(KIND).await?;
+        let mut unusable = Vec::new();
+        for name in &names {
+            let Some(body) = self.store.get(KIND, name).await? else {
+                continue;
+            };
+            let read = SavedWorkflow::decode(name, &body).and_then(|saved| saved.graph());
+            if let Err(error) = read {
+                unusable.push((name.as_str().into(), error));
+            }
+        }
+        Ok((names.len(), unusable))
+    }
+
     /// Loads changes made by other processes.
     pub async fn refresh(&self) -> Result<(), StoreFault> {
         let _turn = self.change_lock.lock().await;

@@ -2,4 +2,4 @@
 
 mod sqlite;
 
-pub use sqlite::{Sqlite, StoreProblem, Verification};
+pub use sqlite::{Sqlite, StoreCopy, StoreProblem, Verification, utc};

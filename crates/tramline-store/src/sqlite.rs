@@ -4,6 +4,7 @@
 //! seen and is rejected if another append came first. Claims decide which process drives a run;
 //! they end with their process.
 
+mod backup;
 mod change_poll;
 mod claims;
 mod connections;
@@ -21,11 +22,13 @@ mod wal_check;
 mod writer;
 
 use async_trait::async_trait;
+pub use backup::StoreCopy;
 use change_poll::ChangeSignal;
 use connections::Connections;
 use database::{Database, OpenedDatabase};
 use error::{DbError, file_fault};
 use process_lock::ProcessLocks;
+pub use process_lock::utc;
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;

@@ -27,12 +27,14 @@ use tramline_vault::Vault;
 use tramline_workflow::text::RedactText;
 
 mod credentials;
+mod data_files;
 mod disk_quota;
 mod run_origin;
 mod shared_store;
 mod store_opening;
 mod telemetry;
 
+pub use data_files::{DataFiles, DiskSpace, backup_name, disk_space, utc, verify_copy};
 pub use run_origin::RunOrigin;
 pub use store_opening::StoreOpening;
 

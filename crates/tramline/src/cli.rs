@@ -11,6 +11,7 @@ use tramline_engine::Fault;
 
 mod audit;
 mod audit_record;
+mod backup;
 mod breakpoints;
 mod check;
 mod command_hints;
@@ -47,6 +48,7 @@ mod run_names;
 mod run_state;
 mod runs;
 mod schema;
+mod self_check;
 mod serve;
 mod settings;
 mod shutdown;
@@ -240,6 +242,10 @@ enum Verb {
     /// Check that everything is present and every server responds
     #[command(after_help = help::examples::DOCTOR)]
     Doctor(doctor::Doctor),
+    /// Copy all runs, settings and saved workflows into one file, while Tramline is in use
+    Backup(backup::Backup),
+    /// Try on a copy whether this version can read everything that is stored
+    SelfCheck(self_check::SelfCheck),
 }
 
 impl Verb {
@@ -265,6 +271,8 @@ impl Verb {
             | Self::Settings(_)
             | Self::Eval(_)
             | Self::Mcp(_)
+            | Self::Backup(_)
+            | Self::SelfCheck(_)
             | Self::Doctor(_) => Some(ShutdownMode::AtOnce),
             Self::Init(_)
             | Self::Graph(_)
@@ -508,6 +516,8 @@ fn dispatch(common: CommonArgs, verb: Verb) -> CliResult {
         Verb::Completions(verb) => completions::main(&verb),
         Verb::Trust(verb) => trust::main(&common, &verb),
         Verb::Doctor(verb) => on_one_thread(doctor::main(common, verb)),
+        Verb::Backup(verb) => on_one_thread(backup::main(common, verb)),
+        Verb::SelfCheck(verb) => on_one_thread(self_check::main(common, verb)),
     }
 }
 

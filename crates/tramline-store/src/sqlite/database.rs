@@ -104,6 +104,34 @@ impl Database {
         dir.join(DATABASE).exists()
     }
 
+    /// The file of the database in a directory.
+    pub(super) fn path_in(dir: &Path) -> PathBuf {
+        dir.join(DATABASE)
+    }
+
+    /// The same database, to read only: it is neither migrated nor changed.
+    pub(super) fn for_reading(mut self) -> Self {
+        self.access = AccessMode::ReadOnly;
+        self
+    }
+
+    /// Connects to a file that no process writes to.
+    pub(super) fn connect_alone(file: &Path) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(immutable_uri(file), flags)
+    }
+
+    /// Makes a copy use a log, as [`Database::create`] does, and returns its layout.
+    pub(super) fn use_log(copy: &Path) -> rusqlite::Result<i64> {
+        let conn = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        conn.execute_batch("PRAGMA journal_mode = WAL")?;
+        let layout = migrate::layout(&conn)?;
+        conn.close().map_err(|(_, error)| error)?;
+        Ok(layout)
+    }
+
     /// A database in memory that lives as long as its one connection.
     pub(super) fn memory() -> Self {
         Self {
@@ -164,7 +192,7 @@ impl Database {
     }
 
     /// Connects to an existing database, and determines its access mode and layout.
-    fn connect_existing(&mut self, dir: &Path) -> Result<(Connection, i64), StoreFault> {
+    pub(super) fn connect_existing(&mut self, dir: &Path) -> Result<(Connection, i64), StoreFault> {
         let conn = self.connect()?;
         match migrate::layout(&conn) {
             Ok(layout) => {
@@ -206,11 +234,7 @@ impl Database {
                 AccessMode::ReadOnly => {
                     Connection::open_with_flags(database, flags | OpenFlags::SQLITE_OPEN_READ_ONLY)?
                 }
-                AccessMode::Immutable => {
-                    let flags =
-                        flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-                    Connection::open_with_flags(immutable_uri(&database), flags)?
-                }
+                AccessMode::Immutable => Self::connect_alone(&database)?,
             };
             conn.busy_handler(Some(wait_for_lock))?;
             conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
@@ -241,7 +265,7 @@ impl Database {
         Ok(())
     }
 
-    fn to_fault(&self, error: rusqlite::Error) -> StoreFault {
+    pub(super) fn to_fault(&self, error: rusqlite::Error) -> StoreFault {
         DbError::Sqlite(error).to_fault(self)
     }
 

@@ -170,7 +170,7 @@ fn new_name() -> String {
 }
 
 /// Formats milliseconds since 1970 as a UTC date and time.
-fn utc(ms: u64) -> String {
+pub fn utc(ms: u64) -> String {
     let (days, seconds) = (ms / 86_400_000, ms / 1_000 % 86_400);
     // Years start in March here, so that the leap day is the last day of a year.
     let since_0000 = days + 719_468;

@@ -7,6 +7,7 @@
     reason = "tests fail by panicking, and children report by printing"
 )]
 
+mod backup;
 mod changes;
 mod closing;
 mod contents;

@@ -1,7 +1,7 @@
 //! The default disk quota for runs.
 
+use super::data_files::disk_space;
 use crate::config::Config;
-use std::path::Path;
 use tramline_engine::Quota;
 
 /// The default limit of the data directory, in bytes.
@@ -14,7 +14,8 @@ pub(super) fn quota(config: &Config) -> Quota {
     let mut quota = config.quota;
     let own = config.data_dir.as_ref().filter(|_| config.store.is_none());
     if let (None, Some(dir)) = (quota.disk_bytes_max, own) {
-        quota.disk_bytes_max = Some(default_quota(disk_bytes(dir)));
+        let disk = disk_space(dir).map(|disk| disk.total_bytes);
+        quota.disk_bytes_max = Some(default_quota(disk));
     }
     quota
 }
@@ -23,12 +24,6 @@ fn default_quota(disk_bytes: Option<u64>) -> u64 {
     disk_bytes.map_or(DISK_BYTES_MAX, |all| {
         (all / DISK_FRACTION).min(DISK_BYTES_MAX)
     })
-}
-
-/// The size of a directory's disk, if it can be determined.
-fn disk_bytes(dir: &Path) -> Option<u64> {
-    let disk = nix::sys::statvfs::statvfs(dir).ok()?;
-    Some(disk.blocks().saturating_mul(disk.fragment_size()))
 }
 
 #[cfg(test)]

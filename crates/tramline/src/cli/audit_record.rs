@@ -63,6 +63,8 @@ pub(super) fn audited_command(verb: &Verb) -> Option<AuditedCommand> {
         | Verb::Schema(_)
         | Verb::Lsp(_)
         | Verb::Completions(_)
+        | Verb::Backup(_)
+        | Verb::SelfCheck(_)
         | Verb::Doctor(_) => None,
     }
 }

@@ -26,6 +26,7 @@ mod toml_text;
 mod yaml_text;
 
 pub(crate) use client_files::{ClientFile, client_files};
+pub(super) use list::check_clients;
 
 /// The name of the entry in a client's configuration, unless another one is given.
 const ENTRY_NAME: &str = "tramline";

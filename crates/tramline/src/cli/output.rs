@@ -184,6 +184,16 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
+/// A number of bytes for people, in decimal units.
+pub(super) fn bytes(count: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    let unit = UNITS.iter().find(|(size, _)| count >= *size);
+    match unit {
+        None => format!("{count} bytes"),
+        Some((size, name)) => format!("{:.1} {name}", count as f64 / *size as f64),
+    }
+}
+
 /// A value on one line, truncated if long.
 pub(super) fn shorten(value: &tramline_expr::Value, chars_max: usize) -> String {
     let text = value.to_json();

@@ -35,6 +35,7 @@ mod lost_answers;
 mod markdown;
 mod matrix;
 mod mcp_clients;
+mod operations;
 mod processes;
 mod protected;
 mod quickstart;

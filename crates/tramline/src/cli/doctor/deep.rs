@@ -9,7 +9,10 @@ use tramline_engine::ports::RunFilter;
 use tramline_engine::{Engine, Fault};
 
 /// Reads everything; returns the problems, or one finding that there are none.
-pub(super) async fn verify_all(config: &Config, engine: &Engine) -> Result<Vec<Finding>, CliError> {
+pub(in crate::cli) async fn verify_all(
+    config: &Config,
+    engine: &Engine,
+) -> Result<Vec<Finding>, CliError> {
     let Some(verified) = app::verify(config).await? else {
         return Ok(vec![Finding {
             is_ok: true,

@@ -4,10 +4,11 @@ use super::client::{Client, Scope};
 use super::config_file::ConfigFile;
 use super::servers::{self, ClientEntry};
 use super::{directories, own_command};
+use crate::cli::doctor::Finding;
 use crate::cli::output::{self, TextStyle};
-use crate::cli::{CliResult, CommonArgs, Exit};
+use crate::cli::{CliError, CliResult, CommonArgs, Exit};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show which clients are configured, and where.
 #[derive(clap::Args)]
@@ -34,16 +35,7 @@ struct ClientFile {
 }
 
 pub(super) fn main(common: &CommonArgs, verb: &ListClients) -> CliResult {
-    let at = directories(verb.project.as_deref())?;
-    let command = own_command()?;
-    let mut files = Vec::new();
-    for client in Client::ALL {
-        for scope in [Scope::User, Scope::Project] {
-            if let Some(place) = client.place(scope, &at) {
-                files.push(ClientFile::read(client, scope, &place, &command));
-            }
-        }
-    }
+    let files = read_all(verb.project.as_deref())?;
     if common.json {
         output::list("clients", files.iter().map(ClientFile::as_json), []);
         return Ok(Exit::Done);
@@ -62,6 +54,53 @@ pub(super) fn main(common: &CommonArgs, verb: &ListClients) -> CliResult {
         file.show();
     }
     Ok(Exit::Done)
+}
+
+/// Every client's files: those of this user, and those of a project.
+fn read_all(project: Option<&Path>) -> Result<Vec<ClientFile>, CliError> {
+    let at = directories(project)?;
+    let command = own_command()?;
+    let mut files = Vec::new();
+    for client in Client::ALL {
+        for scope in [Scope::User, Scope::Project] {
+            if let Some(place) = client.place(scope, &at) {
+                files.push(ClientFile::read(client, scope, &place, &command));
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Which clients start Tramline, for `tramline doctor`. Returns their details for scripts.
+pub(in crate::cli) fn check_clients(findings: &mut Vec<Finding>) -> serde_json::Value {
+    let files = match read_all(None) {
+        Ok(files) => files,
+        Err(error) => {
+            findings.push(Finding::ok("clients", error.message));
+            return serde_json::Value::Null;
+        }
+    };
+    let configured: Vec<_> = files.iter().filter(|file| !file.own.is_empty()).collect();
+    if configured.is_empty() {
+        findings.push(Finding::ok(
+            "clients",
+            "none is configured: `tramline mcp install CLIENT` does that",
+        ));
+    }
+    for file in &configured {
+        findings.push(Finding::ok(
+            format!("client {}", file.client.name()),
+            format!("{} in {}", file.own.join(", "), file.path.display()),
+        ));
+    }
+    // Another program's file that cannot be read is not a problem of this one, but may explain a missing client.
+    for file in files.iter().filter(|file| file.exists) {
+        if let Some(error) = &file.error {
+            let client = format!("client {}", file.client.name());
+            findings.push(Finding::ok(client, format!("cannot be read: {error}")));
+        }
+    }
+    configured.iter().map(|file| file.as_json()).collect()
 }
 
 impl ClientFile {
