@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 mod bench;
 mod counts;
+mod docs;
 mod fuzz;
 mod limits;
 mod paths;
@@ -69,6 +70,12 @@ const COMMANDS: &[XtaskCommand] = &[
         name: "schemas",
         help: "write the generated JSON Schemas to schemas/",
         run: schemas::run,
+    },
+    XtaskCommand {
+        name: "docs",
+        help: "build the documentation as a site in target/docs, with mdBook;\n            \
+               --reference: write docs/reference, which is generated from the program",
+        run: docs::run,
     },
     XtaskCommand {
         name: "studio",

@@ -84,6 +84,9 @@ const DENY: &str = "cargo-deny@0.20.2";
 /// Coverage-guided fuzzing, which only `fuzz` needs.
 const FUZZ: &str = "cargo-fuzz@0.13.2";
 
+/// Builds the documentation site, which only `docs` needs. Its own server and watcher are left out.
+const MDBOOK: &str = "mdbook@0.5.4";
+
 /// One thing to install.
 struct Installation {
     name: &'static str,
@@ -152,6 +155,30 @@ pub(crate) fn fuzzer() -> Result<PathBuf> {
     };
     ensure_installed(&part, &tools)?;
     Ok(tools.join("bin/cargo-fuzz"))
+}
+
+/// Installs mdBook and returns its path.
+pub(crate) fn mdbook() -> Result<PathBuf> {
+    let tools = paths::tools();
+    if let Some(found) = shell::find("mdbook", Some(&tools.join("bin"))) {
+        return Ok(found);
+    }
+    fs::create_dir_all(tools.join("stamps"))
+        .with_context(|| format!("creating {}", tools.display()))?;
+    let part = Installation {
+        name: "mdbook",
+        stamp: MDBOOK.to_owned(),
+        witness: "bin/mdbook",
+        install: |tools| {
+            install_cargo_with(
+                tools,
+                MDBOOK,
+                &["--no-default-features", "--features", "search"],
+            )
+        },
+    };
+    ensure_installed(&part, &tools)?;
+    Ok(tools.join("bin/mdbook"))
 }
 
 /// Only the package's files: its dependencies are not needed.
@@ -320,12 +347,17 @@ fn install_python(venv: &Path, packages: &[&str]) -> Result<()> {
 
 /// Builds a cargo tool without optimisation: it is built more often than it is busy.
 fn install_cargo(tools: &Path, what: &str) -> Result<()> {
+    install_cargo_with(tools, what, &[])
+}
+
+fn install_cargo_with(tools: &Path, what: &str, features: &[&str]) -> Result<()> {
     let built = tools.join("build");
     shell::run(
         shell::cargo(&["install", "--locked", "--debug", "--force", "--root"])
             .arg(tools)
             .arg("--target-dir")
             .arg(&built)
+            .args(features)
             .arg(what)
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_INCREMENTAL", "0"),

@@ -1,8 +1,10 @@
 //! Documents: paths in the architecture map exist, links resolve, decisions have their sections.
 
 use super::TidyReport;
-use crate::paths;
+use crate::{docs, paths};
 use anyhow::Result;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const MAP: &str = "ARCHITECTURE.md";
@@ -41,6 +43,9 @@ pub(super) fn check(root: &Path, found: &mut TidyReport) -> Result<()> {
         found.problem("CHANGELOG.md", "has no `## [Unreleased]` section");
     }
     decisions(root, found)?;
+    for problem in docs::problems(root)? {
+        found.problem("docs/SUMMARY.md", problem);
+    }
     links(root, found)
 }
 
@@ -106,8 +111,9 @@ fn decisions(root: &Path, found: &mut TidyReport) -> Result<()> {
     Ok(())
 }
 
-/// Checks that links between documents resolve.
+/// Checks that links between documents resolve, with their anchors.
 fn links(root: &Path, found: &mut TidyReport) -> Result<()> {
+    let mut anchors = BTreeMap::new();
     for path in paths::files(root, "md")? {
         let place = paths::relative(root, &path);
         let dir = path.parent().unwrap_or(root);
@@ -118,12 +124,27 @@ fn links(root: &Path, found: &mut TidyReport) -> Result<()> {
                 .filter_map(|rest| rest.split(')').next());
             for target in targets {
                 let file = target.split('#').next().unwrap_or_default();
-                let outside = file.is_empty() || file.contains("://") || file.contains(' ');
-                if !outside && !dir.join(file).exists() {
-                    found.problem(
-                        &format!("{place}:{}", at + 1),
-                        format!("broken link to `{file}`"),
-                    );
+                let outside = file.contains("://") || target.contains(' ');
+                if outside {
+                    continue;
+                }
+                let to = match file {
+                    "" => path.clone(),
+                    file => dir.join(file),
+                };
+                let here = format!("{place}:{}", at + 1);
+                if !to.exists() {
+                    found.problem(&here, format!("broken link to `{file}`"));
+                } else if let Some((_, anchor)) = target.split_once('#')
+                    && to.extension().is_some_and(|end| end == "md")
+                {
+                    let known = match anchors.entry(to.clone()) {
+                        Entry::Occupied(known) => known.into_mut(),
+                        Entry::Vacant(place) => place.insert(headings(&paths::read(&to)?)),
+                    };
+                    if !known.contains(anchor) {
+                        found.problem(&here, format!("`{target}` leads to no heading"));
+                    }
                 }
             }
         }
@@ -131,9 +152,52 @@ fn links(root: &Path, found: &mut TidyReport) -> Result<()> {
     Ok(())
 }
 
+/// The anchors of a page's headings, as GitHub and mdBook make them.
+fn headings(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut fence = None;
+    for line in text.lines() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        match fence {
+            Some(open) if line.trim_end() == open => fence = None,
+            None if ticks >= 3 => fence = Some(&line[..ticks]),
+            None => {
+                if let Some(title) = line.trim_start_matches('#').strip_prefix(' ')
+                    && line.starts_with('#')
+                {
+                    let first = anchor(title);
+                    let further = (1..).map(|n| format!("{first}-{n}"));
+                    let mut names = std::iter::once(first.clone()).chain(further);
+                    // Names are endless, so one is free.
+                    found.extend(names.find(|name| !found.contains(name)));
+                }
+            }
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+/// A heading's anchor: small letters, spaces as hyphens, without punctuation.
+fn anchor(title: &str) -> String {
+    let plain = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
+    let kept = title.trim().chars().filter(plain);
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_path;
+    use super::{headings, is_path};
+
+    #[test]
+    fn headings_have_anchors() {
+        let page = "# The `data` directory\n```sh\n# no heading\n```\n## Who may answer?\n## Tools\n### Tools\n#tag\n";
+        let found: Vec<_> = headings(page).into_iter().collect();
+        assert_eq!(
+            found,
+            ["the-data-directory", "tools", "tools-1", "who-may-answer"]
+        );
+    }
 
     #[test]
     fn paths_are_distinguished_from_other_spans() {
