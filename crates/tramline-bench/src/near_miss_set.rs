@@ -7,13 +7,18 @@ const FIT: &str = include_str!("../data/near_misses_fit.txt");
 /// The half that is only measured.
 const HELD_OUT: &str = include_str!("../data/near_misses_held_out.txt");
 
-/// A half of the set.
+/// A third part, written after fitting.
+const INDEPENDENT: &str = include_str!("../data/near_misses_independent.txt");
+
+/// A part of the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
     /// For tuning.
     Fit,
     /// For the figures.
     HeldOut,
+    /// Also for the figures, by another author.
+    Independent,
 }
 
 /// Why a request matches a workflow or does not.
@@ -76,6 +81,7 @@ pub fn workflows(half: Half) -> Result<Vec<NearMissWorkflow>, String> {
     parse(match half {
         Half::Fit => FIT,
         Half::HeldOut => HELD_OUT,
+        Half::Independent => INDEPENDENT,
     })
 }
 

@@ -62,6 +62,8 @@ pub enum FindingKind {
         /// Its type with the article.
         kind: &'static str,
     },
+    /// A sum of which one operand is text. The span is that of the operator.
+    TextSum,
     /// A text given to a host function as its first argument, for the host to check.
     HostArgument(usize),
 }
@@ -412,9 +414,26 @@ impl Analyzer<'_> {
             links.push(right);
             first = left;
         }
-        self.expression(first, context);
+        let mut before = first;
+        let mut is_text = self.expression(first, context) == Shape::Text;
         while let Some(link) = links.pop() {
-            self.expression(link, context);
+            let operand = self.expression(link, context);
+            is_text |= operand == Shape::Text;
+            if op == BinaryOp::Add && std::mem::take(&mut is_text) {
+                self.report_text_sum(before, link);
+            }
+            before = link;
+        }
+    }
+
+    /// Reports the `+` between two operands.
+    fn report_text_sum(&mut self, left: &Ast, right: &Ast) {
+        let (start, end) = (left.extent.end, right.extent.start);
+        let between = self.source.get(start as usize..end as usize);
+        if let Some(at) = between.and_then(|between| between.find('+')) {
+            let start = start + at as u32;
+            let end = start + 1;
+            self.report(FindingKind::TextSum, "+", Span { start, end });
         }
     }
 

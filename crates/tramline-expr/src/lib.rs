@@ -95,7 +95,7 @@
 //!   `$clone` and transforms copy numbers as they are, not rounded to 15 digits.
 //! - Objects keep the order in which keys were set, also for keys that look like numbers.
 //! - Text is Unicode: half of a surrogate pair cannot be represented, and `$split` makes none.
-//!   `$base64encode` takes text beyond Latin-1 as UTF-8.
+//!   `$base64encode` takes text beyond Latin-1 as UTF-8, and `$base64decode` gives it back.
 //! - Where the reference throws a JavaScript error, there is an error with a code, or a value.
 //! - If several parts of an array or object fail, the first in the source is reported.
 //! - The arguments of a built-in function partially applied with `?` are checked, as in any call.

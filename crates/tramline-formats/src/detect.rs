@@ -4,7 +4,8 @@ use super::Format;
 use tramline_expr::Value;
 use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
-use tramline_workflow::flaw::{Flaw, FlawCode};
+use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
+use tramline_workflow::text::{nearest, resembles};
 
 /// Whether a document is a single tool of a YAML graph, without the file around it.
 pub(super) fn is_bare_tool(root: Spanned<'_>) -> bool {
@@ -53,6 +54,15 @@ pub(super) fn detect_format(root: Spanned<'_>) -> Result<Format, Vec<Flaw>> {
         Ok(Format::Yaml)
     } else {
         let mut flaws = FlawCollector::default();
+        if let Some((place, meant)) = mistyped_list(root) {
+            flaws.add(
+                FlawCode::MissingField,
+                place,
+                "cannot tell which format this document is in",
+                format!("did you mean `{meant}`?"),
+            );
+            return Err(flaws.into_sorted());
+        }
         flaws.add(
             FlawCode::MissingField,
             root.source_span(),
@@ -61,4 +71,21 @@ pub(super) fn detect_format(root: Spanned<'_>) -> Result<Format, Vec<Flaw>> {
         );
         Err(flaws.into_sorted())
     }
+}
+
+/// A list under another name than the formats have: its key, and the name that was probably meant.
+fn mistyped_list(root: Spanned<'_>) -> Option<(SourceSpan, &'static str)> {
+    let mut fields = root.fields().enumerate();
+    fields.find_map(|(slot, (key, list))| {
+        let items = list.value.as_array()?;
+        let has = |field: &str| items.iter().any(|item| item.get(field).is_some());
+        let meant = match () {
+            () if has("nodes") => "tools",
+            () if has("tool") => "tasks",
+            () if has("type") && has("id") => "nodes",
+            () => nearest(key, ["tools", "tasks", "plan", "nodes"].into_iter())
+                .filter(|near| resembles(key, near))?,
+        };
+        Some((root.key_source_span(slot), meant))
+    })
 }

@@ -5,7 +5,7 @@
 //! under `plan`, and each depends on the one before it.
 
 use super::ReadOptions;
-use super::workflow_builder::{self, NodeSources, WorkflowBuilder};
+use super::workflow_builder::{self, NodeSources, ReferenceSyntax, WorkflowBuilder};
 use super::yaml_graph::{GraphDocument, fields, limits, servers, tools};
 use tramline_expr::{Str, Value};
 use tramline_syntax::FlawCollector;
@@ -106,7 +106,7 @@ pub(super) fn read_tree(
         transient: Some(TRANSIENT_RETRY),
         ..Workflow::default()
     };
-    let mut sketch = WorkflowBuilder::new(workflow, about);
+    let mut sketch = WorkflowBuilder::new(workflow, about, ReferenceSyntax::Dag);
     sketch.workflow.name = workflow_builder::workflow_name(about, hint.name, &mut flaws);
     sketch.workflow.limits = limits::read(about, default_limits(list), &mut flaws);
     let named = fields::optional_string(about, "entry", &mut flaws).map(|(name, _)| name);

@@ -11,6 +11,7 @@ use yaml_graph::GraphDocument;
 
 mod ask_form;
 pub mod call_sites;
+pub mod control_nodes;
 mod conversion_loss;
 mod detect;
 pub mod edit;

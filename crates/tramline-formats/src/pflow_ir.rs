@@ -4,7 +4,7 @@
 //! Omitted parts have defaults: edges follow the order of the nodes, and the first node is the start.
 //! A node without a successor ends the run.
 
-use super::workflow_builder::{self, NodeSources, WorkflowBuilder};
+use super::workflow_builder::{self, NodeSources, ReferenceSyntax, WorkflowBuilder};
 use super::yaml_graph::{GraphDocument, fields, limits, servers};
 use super::{ReadOptions, detect};
 use tramline_expr::Value;
@@ -87,7 +87,7 @@ pub(super) fn read_tree(
     };
     let known = node_types::known_servers(&servers, hint.known_servers);
     let names = reference_scope::ReferenceScope::of(list, inputs);
-    let mut sketch = WorkflowBuilder::new(workflow, root);
+    let mut sketch = WorkflowBuilder::new(workflow, root, ReferenceSyntax::Ir);
     sketch.add_node(
         Node::new(names.entry.clone(), Action::Entry),
         NodeSources::at(root),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tramline_expr::{Map, Str, Value};
 use tramline_workflow::flaw::Flaw;
 use tramline_workflow::graph::Graph;
+use tramline_workflow::tool_schema::ToolSchemas;
 use tramline_workflow::workflow::{DEFAULT_LABEL, ERROR_LABEL, Edge, Join, UnhandledFailure};
 
 mod find_json;
@@ -118,13 +119,20 @@ impl ToolPlan {
         Value::array(tasks)
     }
 
-    /// The plan as a graph: a chain of calls. Tools must be named with their servers.
-    pub fn graph(&self, name: &str, on_error: OnError) -> Result<Arc<Graph>, Vec<Flaw>> {
+    /// The plan as a graph: a chain of calls, checked against the schemas of these tools. Tools must be named with their
+    /// servers.
+    pub fn graph(
+        &self,
+        name: &str,
+        on_error: OnError,
+        tools: &dyn ToolSchemas,
+    ) -> Result<Arc<Graph>, Vec<Flaw>> {
         let dag = Value::object([("tasks", self.tasks())]);
         let hint = ReadOptions {
             name,
             format: Some(Format::Dag),
             known_servers: KnownServers::Any,
+            tools,
             ..ReadOptions::default()
         };
         let document = json_dag::read_value(&dag, hint)?;

@@ -12,7 +12,7 @@ use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
 use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
 use tramline_workflow::graph::problem::ReferencedName;
-use tramline_workflow::graph::{Graph, NodePart, Problem, ProblemLocation};
+use tramline_workflow::graph::{Graph, MeantPart, NodePart, Problem, ProblemLocation};
 use tramline_workflow::ids::NodeIx;
 use tramline_workflow::workflow::{Action, Edge, Node, Workflow};
 
@@ -33,6 +33,8 @@ pub(super) struct NodeSources<'t> {
     pub(super) prefix_bytes: usize,
     /// The list of its rules.
     pub(super) rules: Option<Spanned<'t>>,
+    /// The branch that is taken if no rule holds.
+    pub(super) otherwise: Option<Spanned<'t>>,
 }
 
 impl<'t> NodeSources<'t> {
@@ -46,6 +48,7 @@ impl<'t> NodeSources<'t> {
             expression: None,
             prefix_bytes: 0,
             rules: None,
+            otherwise: None,
         }
     }
 }
@@ -59,11 +62,23 @@ pub(super) struct WorkflowBuilder<'t> {
     pub(super) edge_sources: Vec<Spanned<'t>>,
     /// Whether parts could not be read, so that the shape of the graph is not meaningful.
     pub(super) is_incomplete: bool,
+    /// How its format writes references.
+    pub(super) syntax: ReferenceSyntax,
+}
+
+/// How a format writes references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReferenceSyntax {
+    /// `$OUTPUT[task].key`.
+    Dag,
+    /// `${node.key}`.
+    Ir,
 }
 
 impl<'t> WorkflowBuilder<'t> {
-    pub(super) fn new(workflow: Workflow, root: Spanned<'t>) -> Self {
+    pub(super) fn new(workflow: Workflow, root: Spanned<'t>, syntax: ReferenceSyntax) -> Self {
         Self {
+            syntax,
             workflow,
             root,
             sources: Vec::new(),
@@ -117,7 +132,16 @@ impl<'t> WorkflowBuilder<'t> {
             if !(self.is_incomplete
                 && (problem.code.may_be_consequence() || problem.code == FlawCode::JoinOnCycle))
             {
-                let flaw = self.to_flaw(problem);
+                let is_text = self.is_marked_as_text(&problem);
+                let mut flaw = self.to_flaw(problem, &workflow);
+                if flaw.code == FlawCode::Duplicate
+                    && let Some(missing) = only_missing_name(&flaws)
+                {
+                    flaw.suggestion = Some(format!("did you mean `{missing}`?"));
+                }
+                if is_text {
+                    continue;
+                }
                 // The reader may have reported the same name.
                 if !(flaw.code == FlawCode::UnknownNode && flaws.has_at(flaw.code, &flaw.span)) {
                     flaws.push(flaw);
@@ -138,7 +162,60 @@ impl<'t> WorkflowBuilder<'t> {
         }
     }
 
-    fn to_flaw(&self, problem: Problem) -> Flaw {
+    /// Whether a text that looks like a reference was marked as text by its author.
+    fn is_marked_as_text(&self, problem: &Problem) -> bool {
+        let ProblemLocation::Inside {
+            node,
+            part: NodePart::Arguments,
+            pointer,
+            ..
+        } = &problem.location
+        else {
+            return false;
+        };
+        let arguments = self.sources[node.index()].arguments;
+        let at = arguments.map(|at| at.at_pointer(pointer));
+        // `$${` is text in an IR, and `{type: "literal"}` in a DAG.
+        let is_marked = at.is_some_and(|at| at.value.as_str().is_none_or(|it| it.contains("$${")));
+        problem.code == FlawCode::LooksLikeReference && is_marked
+    }
+
+    /// Text with references, as this format writes it.
+    fn meant_text(&self, parts: &[MeantPart], workflow: &Workflow) -> String {
+        let mut nodes = workflow.nodes.iter();
+        let entry = nodes
+            .find(|node| node.action == Action::Entry)
+            .map(|node| &node.id);
+        let is_entry = |root: &Str| Some(root) == entry;
+        let expression = || {
+            let source = MeantPart::expression(parts);
+            Value::object([("expr", source.into())]).to_json()
+        };
+        let mut text = String::new();
+        for part in parts {
+            match (part, self.syntax) {
+                (MeantPart::Text(plain), _) => text.push_str(plain),
+                (MeantPart::Path { root, rest }, ReferenceSyntax::Ir) => {
+                    let path = match is_entry(root) {
+                        true => rest.trim_start_matches('.').to_owned(),
+                        false => format!("{}{rest}", root.trim_start_matches('$')),
+                    };
+                    text.push_str(&format!("${{{path}}}"));
+                }
+                (MeantPart::Path { root, .. }, ReferenceSyntax::Dag)
+                    if is_entry(root) || root.starts_with('$') =>
+                {
+                    return expression();
+                }
+                (MeantPart::Path { root, rest }, ReferenceSyntax::Dag) => {
+                    text.push_str(&format!("$OUTPUT[{}]{rest}", root.trim_matches('`')));
+                }
+            }
+        }
+        Value::from(text).to_json()
+    }
+
+    fn to_flaw(&self, problem: Problem, workflow: &Workflow) -> Flaw {
         let place = match &problem.location {
             ProblemLocation::Workflow => self.root.source_span(),
             ProblemLocation::Node(node) => self.sources[node.index()].id.source_span(),
@@ -151,12 +228,14 @@ impl<'t> WorkflowBuilder<'t> {
                 name,
             } => self.span_in_node(*node, *part, pointer, span.clone(), name.as_ref()),
         };
+        let meant = problem.meant.as_ref();
+        let meant = meant.map(|parts| format!("write `{}`", self.meant_text(parts, workflow)));
         Flaw {
             code: problem.code,
             span: place,
             message: problem.message,
-            suggestion: problem
-                .suggestion
+            suggestion: meant
+                .or(problem.suggestion)
                 .or_else(|| default_suggestion(problem.code)),
         }
     }
@@ -198,6 +277,21 @@ impl<'t> WorkflowBuilder<'t> {
                 let first = at.items().next().filter(|_| span.is_some());
                 (first.unwrap_or(at), 0)
             }
+            NodePart::ToolName => {
+                let at = sources.tool.unwrap_or(sources.id);
+                let text = at.value.as_str().unwrap_or_default();
+                // The server is right, the tool is not.
+                let start = text.find(':').map_or(0, |colon| colon + 1);
+                return at.span_inside(&(start..text.len()));
+            }
+            NodePart::Branch(branch) => {
+                let rule = sources.rules.and_then(|list| list.items().nth(branch));
+                let at = match rule {
+                    Some(rule) => rule.get("action"),
+                    None => sources.otherwise,
+                };
+                (at.unwrap_or(sources.id), 0)
+            }
             NodePart::Schema(_) | NodePart::Time => (sources.id, 0),
         };
         let is_source = match part {
@@ -207,7 +301,11 @@ impl<'t> WorkflowBuilder<'t> {
             NodePart::Arguments | NodePart::Items => {
                 at.own_key_is("expr") || !at.value.as_str().is_some_and(|it| it.contains('$'))
             }
-            NodePart::ArgumentName | NodePart::Schema(_) | NodePart::Time => false,
+            NodePart::ArgumentName
+            | NodePart::ToolName
+            | NodePart::Branch(_)
+            | NodePart::Schema(_)
+            | NodePart::Time => false,
         };
         if let Some(name) = name.filter(|_| !is_source)
             && let Some(place) = reference_places::find(at, name)
@@ -222,6 +320,16 @@ impl<'t> WorkflowBuilder<'t> {
             None => at.source_span(),
         }
     }
+}
+
+/// The only name that other flaws say does not exist.
+fn only_missing_name(flaws: &FlawCollector) -> Option<String> {
+    let unknown = flaws
+        .iter()
+        .filter(|flaw| flaw.code == FlawCode::UnknownNode);
+    let mut names = unknown.filter_map(|flaw| flaw.message.split('`').nth(1));
+    let first = names.next()?;
+    names.all(|other| other == first).then(|| first.to_owned())
 }
 
 /// The default suggestion for a flaw without one.

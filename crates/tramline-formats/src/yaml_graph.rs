@@ -21,6 +21,7 @@ pub(super) mod limits;
 pub(super) mod node_options;
 pub(super) mod nodes;
 mod problem_spans;
+pub(super) mod schema_words;
 pub(super) mod servers;
 pub(super) mod tools;
 pub(super) mod write;

@@ -18,6 +18,7 @@ use tramline_workflow::trace_context::TraceContext;
 mod candidates;
 mod check;
 mod memory;
+mod plan_maker;
 mod plan_request;
 mod plan_request_store;
 mod plan_step;
@@ -31,6 +32,7 @@ mod save;
 mod schema;
 mod state;
 
+pub use plan_maker::{PlanMaker, PlannerPrompt, PlanningTask, PromptEditor};
 pub use plan_request::{PlanRequest, dag_schema, placeholder_problem, plan_schema, tools_json};
 pub use plan_request_store::{PendingPlan, PlanClaim};
 pub use propose::{Intent, Proposal};
@@ -44,6 +46,8 @@ use state::LoopState;
 pub struct LoopRunner {
     planner: Planner,
     model: Option<Arc<dyn Model>>,
+    plan_maker: Option<Arc<dyn PlanMaker>>,
+    prompt_editor: Option<Arc<PromptEditor>>,
 }
 
 /// On whose behalf a loop runs, and until when.
@@ -66,8 +70,12 @@ pub struct CallerContext {
 impl LoopRunner {
     /// A loop over a planner's tools, without a model.
     pub fn new(planner: Planner) -> Self {
-        let model = None;
-        Self { planner, model }
+        Self {
+            planner,
+            model: None,
+            plan_maker: None,
+            prompt_editor: None,
+        }
     }
 
     fn engine(&self) -> &Engine {
@@ -386,6 +394,8 @@ impl LoopRunner {
         let failed = results.iter().any(|result| result.counts_as_failed());
         let standing = match (&forced, failed, course.request.on_error) {
             (Some(end), ..) => end.status,
+            // A plan of which no step could run has not done what was asked.
+            (None, ..) if response::is_nothing_done(&results) => LoopStatus::Failed,
             (None, true, OnFailure::Stop | OnFailure::Replan) => LoopStatus::Failed,
             (None, true, OnFailure::Continue) | (None, false, _) => LoopStatus::Complete,
         };
@@ -417,16 +427,21 @@ impl LoopRunner {
         course.failed = Vec::new();
         let failed = course.plan.clone();
         let course = Box::new(course);
-        match self.model {
-            Some(_) => LoopStep::Plan {
+        match self.plans_itself() {
+            true => LoopStep::Plan {
                 course,
                 failed: Some(failed),
             },
-            None => LoopStep::AskAgent {
+            false => LoopStep::AskAgent {
                 course,
                 is_replan: true,
             },
         }
+    }
+
+    /// Whether a planner other than the calling agent can plan the remaining work of a failed plan.
+    fn plans_itself(&self) -> bool {
+        self.model.is_some() || self.plan_maker.is_some()
     }
 
     /// Saves the plan if requested, stores the messages, and returns the response.
@@ -442,7 +457,7 @@ impl LoopRunner {
         }
         let owner = terms.owner.as_deref();
         let said = response.summary.as_deref();
-        memory::store_messages(&self.planner, owner, &course.request, said).await?;
+        memory::store_messages(&self.planner, owner, &course, said).await?;
         Ok(LoopStep::Done(Box::new(response)))
     }
 
@@ -475,10 +490,14 @@ impl LoopRunner {
     /// Stores a plan request until it is answered.
     async fn store_plan_request(
         &self,
-        course: LoopState,
+        mut course: LoopState,
         request: PlanRequest,
         terms: &CallerContext,
     ) -> Result<LoopResponse, Fault> {
+        // The plan may never come, but what was said was said.
+        let owner = terms.owner.as_deref();
+        memory::store_messages(&self.planner, owner, &course, None).await?;
+        course.is_remembered = true;
         let handle = plan_request_store::store_request(
             &self.planner,
             PendingPlan::Loop(Box::new(course)),

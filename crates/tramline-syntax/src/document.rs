@@ -14,6 +14,7 @@ mod json;
 mod spanned;
 pub mod spans;
 mod yaml;
+mod yaml_repair;
 
 pub use embedded::EmbeddedBuilder;
 pub use spanned::Spanned;

@@ -79,6 +79,11 @@ impl FlawCollector {
         self.flaws.len() >= FLAWS_MAX
     }
 
+    /// The flaws so far.
+    pub fn iter(&self) -> impl Iterator<Item = &Flaw> {
+        self.flaws.iter()
+    }
+
     /// Whether there is a flaw with this code at this place.
     pub fn has_at(&self, code: FlawCode, place: &SourceSpan) -> bool {
         let mut flaws = self.flaws.iter();

@@ -120,6 +120,10 @@ pub enum FlawCode {
     BadArgument,
     /// A rule that does not depend on data.
     ConstantRule,
+    /// Text that looks like a reference in the syntax of another format.
+    LooksLikeReference,
+    /// The items of a fan-out that are no list.
+    NotAList,
     /// A tool that is not what the lock file recorded.
     ChangedTool,
     /// A tool whose change may break a workflow that calls it.
@@ -167,6 +171,8 @@ impl FlawCode {
         Self::NotYetRun,
         Self::BadArgument,
         Self::ConstantRule,
+        Self::LooksLikeReference,
+        Self::NotAList,
         Self::ChangedTool,
         Self::BrokenTool,
     ];
@@ -212,6 +218,8 @@ impl FlawCode {
             Self::NotYetRun => "T0044",
             Self::BadArgument => "T0045",
             Self::ConstantRule => "T0046",
+            Self::LooksLikeReference => "T0047",
+            Self::NotAList => "T0048",
             Self::ChangedTool => "T0050",
             Self::BrokenTool => "T0051",
         }
@@ -256,6 +264,8 @@ impl FlawCode {
             | Self::UndeclaredField
             | Self::BadArgument
             | Self::ConstantRule
+            | Self::LooksLikeReference
+            | Self::NotAList
             | Self::ChangedTool
             | Self::BrokenTool => false,
         }
@@ -277,6 +287,8 @@ impl FlawCode {
             | Self::WritingTool
             | Self::UndeclaredField
             | Self::ConstantRule
+            | Self::LooksLikeReference
+            | Self::NotAList
             | Self::ChangedTool => Severity::Warning,
             Self::Unreadable
             | Self::Syntax

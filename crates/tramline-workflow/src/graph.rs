@@ -16,7 +16,8 @@ pub mod problem;
 mod static_check;
 
 pub use patch::Patch;
-pub use problem::{NodePart, Problem, ProblemLocation};
+pub use problem::{MeantPart, NodePart, Problem, ProblemLocation};
+pub use static_check::nearest_function;
 
 /// A workflow that has been checked, compiled and indexed.
 pub struct Graph {

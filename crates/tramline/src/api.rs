@@ -3,18 +3,19 @@
 //! A thin layer over [`Engine`] and [`App`]: each method delegates to one of them.
 
 use crate::app::{self, App, RunOrigin};
-use crate::config::{Config, read_document};
+use crate::config::{APP, Config, read_document};
 use crate::linked_documents;
 use crate::protected_paths;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tramline_engine::Engine;
 use tramline_engine::ports::{Callable, RunFilter, RunPage};
+use tramline_engine::{Engine, Fault};
 use tramline_expr::{Str, Value};
 use tramline_formats::{Format, KnownServers, ReadOptions};
 use tramline_mcp_server::NameTaken;
 pub use tramline_planner::loop_runner::{
-    CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, OnFailure,
+    CallerContext, LoopRequest, LoopResponse, LoopRunner, LoopStatus, OnFailure, PlanMaker,
+    PlannerPrompt, PlanningTask,
 };
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::RunId;
@@ -181,6 +182,37 @@ impl Tramline {
         input: impl Into<serde_json::Value>,
     ) -> StartRequest {
         StartRequest::new(self.clone(), tool.into(), input.into())
+    }
+
+    /// Adds a tool under the server [`APP`], which runs and plans can call from now on. Like
+    /// [`Config::tool`], for tools that become known later.
+    pub fn register(&self, tool: Tool) -> Result<(), Error> {
+        self.register_of(APP, tool)
+    }
+
+    /// Adds a tool under this server name.
+    pub fn register_of(&self, server: impl Into<Str>, tool: Tool) -> Result<(), Error> {
+        let added = self.0.app.own_tools.register(&server.into(), &tool);
+        added.map_err(|why| app::AppError::Tool(why).into())
+    }
+
+    /// Everything that runs and plans can call: the program's own tools, the built-in ones, those of
+    /// the servers, and workflows. Servers that were never listed are started.
+    pub async fn callable_tools(&self) -> Result<Vec<ToolInfo>, Error> {
+        let list = self.0.app.catalog.registry().list().await;
+        let list = list.map_err(Fault::from)?;
+        Ok(list
+            .tools
+            .iter()
+            .map(|tool| ToolInfo::of_tool(tool))
+            .collect())
+    }
+
+    /// One of [`Tramline::callable_tools`], by its name: `server:tool`.
+    pub async fn callable_tool(&self, name: &str) -> Result<Option<ToolInfo>, Error> {
+        let list = self.0.app.catalog.registry().list().await;
+        let list = list.map_err(Fault::from)?;
+        Ok(list.get(name).map(|tool| ToolInfo::of_tool(tool)))
     }
 
     /// Plans tool calls for a message and runs them. All servers' tools, the built-in ones and the

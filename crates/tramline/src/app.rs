@@ -57,6 +57,8 @@ pub struct App {
     pub workflow_map: Arc<WorkflowMap>,
     /// The tools that need no server.
     pub builtin: Arc<Builtin>,
+    /// The program's own tools.
+    pub(crate) own_tools: Arc<AppTools>,
     /// The model that plans and answers prompts, if there is one.
     pub model: Option<Arc<dyn Model>>,
     /// Secrets and settings that servers and documents refer to by name.
@@ -408,12 +410,9 @@ pub fn open_with_store<'d>(
         builtin,
         settings,
     } = tool_sources_with_telemetry(config, documents, settings, &telling)?;
-    let mut tools =
-        ToolRouter::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
-    for (server, own) in &config.tools {
-        let own = AppTools::new(server, own).map_err(AppError::Tool)?;
-        tools = tools.with(server.clone(), Arc::new(own));
-    }
+    let tools = ToolRouter::new(Arc::clone(&servers) as _).with(SERVER, Arc::clone(&builtin) as _);
+    let own_tools = AppTools::new(Arc::new(tools), &config.tools).map_err(AppError::Tool)?;
+    let own_tools = Arc::new(own_tools);
     let workflows = Arc::clone(&shelf) as _;
     let mut options = EngineOptions {
         policy: config.policy.clone(),
@@ -434,7 +433,7 @@ pub fn open_with_store<'d>(
     if let Some(door) = config.door {
         options.audit_channel = door;
     }
-    let mut tools: Arc<dyn Tools> = Arc::new(tools);
+    let mut tools: Arc<dyn Tools> = Arc::clone(&own_tools) as _;
     if !config.throttle.is_empty() {
         tools = Arc::new(Throttle::new(tools, config.throttle.clone()));
     }
@@ -454,6 +453,7 @@ pub fn open_with_store<'d>(
         planner,
         servers,
         workflow_map: shelf,
+        own_tools,
         model: builtin.model(),
         builtin,
         settings,

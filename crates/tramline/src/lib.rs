@@ -55,8 +55,9 @@ pub mod trust;
 // The API. `cargo xtask tidy` counts it: what is hidden below may change in any release.
 pub use api::{
     Answer, Document, Error, Event, Failure, Fork, HttpServer, LoopRequest, LoopResponse,
-    LoopRunner, LoopStatus, OnFailure, OutcomeKind, Question, ReplayResult, Run, RunEvents,
-    RunOutcome, RunRequest, StartRequest, Step, Tool, ToolInfo, Trace, Tramline,
+    LoopRunner, LoopStatus, OnFailure, OutcomeKind, PlanMaker, PlannerPrompt, PlanningTask,
+    Question, ReplayResult, Run, RunEvents, RunOutcome, RunRequest, StartRequest, Step, Tool,
+    ToolInfo, Trace, Tramline,
 };
 pub use config::Config;
 pub use schemars;

@@ -57,8 +57,19 @@ fn to_base64(text: &str) -> String {
     out
 }
 
+/// Decodes text as [`to_base64`] encodes it: as UTF-8 if that gives text beyond Latin-1, otherwise one character per
+/// byte, as `atob` does.
 fn from_base64(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let bytes = base64_bytes(text);
+    let latin = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect();
+    match str::from_utf8(&bytes) {
+        Ok(text) if text.chars().any(|c| c as u32 > 0xff) => text.to_owned(),
+        Ok(_) | Err(_) => latin(&bytes),
+    }
+}
+
+fn base64_bytes(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut block, mut bits) = (0u32, 0);
     for byte in text.bytes() {
         let byte = match byte {
@@ -74,7 +85,7 @@ fn from_base64(text: &str) -> String {
         bits += 6;
         if bits >= 8 {
             bits -= 8;
-            out.push(char::from((block >> bits) as u8));
+            out.push((block >> bits) as u8);
             block &= (1 << bits) - 1;
         }
     }
@@ -111,4 +122,29 @@ fn unpercent(text: &str, keep: &[u8]) -> Option<String> {
         at += 3;
     }
     String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from_base64, to_base64};
+
+    #[test]
+    fn base64_gives_back_what_was_encoded() {
+        for text in [
+            "",
+            "hello:world",
+            "é",
+            "Ã©",
+            "naïve café ÿ",
+            "日本語",
+            "🚋 → €",
+            "é and 日",
+            "\u{100}",
+        ] {
+            assert_eq!(from_base64(&to_base64(text)), text, "{text}");
+        }
+        // As the reference has them.
+        assert_eq!(to_base64("é"), "6Q==");
+        assert_eq!(from_base64("w6k="), "Ã©");
+    }
 }

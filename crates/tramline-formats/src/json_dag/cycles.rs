@@ -42,7 +42,10 @@ pub(super) fn check(sketch: &mut WorkflowBuilder<'_>, flaws: &mut FlawCollector)
             FlawCode::JoinOnCycle,
             sketch.edge_sources[edge].source_span(),
             format!("these tasks depend on each other: {}", names.join(" → ")),
-            "remove one of the dependencies",
+            format!(
+                "remove `{}` here, or another one of these dependencies",
+                display_name(&sketch.workflow.edges[edge].from)
+            ),
         );
     });
     sketch.is_incomplete |= told > 0;

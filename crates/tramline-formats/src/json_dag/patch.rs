@@ -3,7 +3,7 @@
 use super::tasks::{TaskDraft, TaskIds};
 use super::{cycles, task_list};
 use crate::ReadOptions;
-use crate::workflow_builder::{NodeSources, WorkflowBuilder};
+use crate::workflow_builder::{NodeSources, ReferenceSyntax, WorkflowBuilder};
 use crate::yaml_graph::GraphDocument;
 use tramline_expr::{Str, Value};
 use tramline_syntax::{FlawCollector, document};
@@ -50,7 +50,7 @@ pub fn read_patch(
     }
     let old = Workflow::clone(&graph.workflow);
     let (node_count, edge_count) = (old.nodes.len(), old.edges.len());
-    let mut sketch = WorkflowBuilder::new(old, root);
+    let mut sketch = WorkflowBuilder::new(old, root, ReferenceSyntax::Dag);
     sketch.sources = vec![NodeSources::at(root); node_count];
     sketch.edge_sources = vec![root; edge_count];
     sketch.is_incomplete = read.iter().any(|task| task.is_incomplete);

@@ -11,9 +11,10 @@ use std::ops::Range;
 use tramline_expr::{Str, Value};
 use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
+use tramline_workflow::builtin_tools;
 use tramline_workflow::flaw::FlawCode;
 use tramline_workflow::graph::Graph;
-use tramline_workflow::ids::ToolName;
+use tramline_workflow::ids::{BUILTIN, ToolName};
 use tramline_workflow::text::{display_name, nearest};
 use tramline_workflow::workflow::{Action, Join, Node, Template};
 
@@ -302,9 +303,23 @@ fn tool_name(name: &str, at: Spanned<'_>, flaws: &mut FlawCollector) -> Option<T
                     "`{}` does not name a server and its tool",
                     display_name(name)
                 ),
-                "write `server:tool`; built-in tools are written like `builtin:read-file`",
+                builtin_tool(name).unwrap_or_else(|| {
+                    "write `server:tool`; built-in tools are written like `builtin:read-file`"
+                        .to_owned()
+                }),
             );
             None
         }
     }
+}
+
+/// The built-in tool that a name without a server probably means.
+fn builtin_tool(name: &str) -> Option<String> {
+    let name = name
+        .rsplit([':', '/', '.'])
+        .next()
+        .unwrap_or(name)
+        .replace('_', "-");
+    let found = builtin_tools::names().find(|known| known.replace('_', "-") == name);
+    found.map(|known| format!("did you mean `{BUILTIN}:{known}`?"))
 }

@@ -6,6 +6,7 @@ use super::templates::TemplateReader;
 use crate::reference;
 use crate::workflow_builder::{NodeSources, WorkflowBuilder};
 use crate::yaml_graph::fields;
+use crate::yaml_graph::schema_words::json_type_for;
 use std::collections::HashSet;
 use tramline_expr::{Str, Value};
 use tramline_syntax::FlawCollector;
@@ -39,10 +40,11 @@ pub(super) fn read_inputs(root: Spanned<'_>, flaws: &mut FlawCollector) -> Vec<D
 
 fn read_input(name: &Str, at: Spanned<'_>, flaws: &mut FlawCollector) -> DeclaredInput {
     let mut schema = Vec::new();
-    if let Some((kind, _)) = fields::optional_string(at, "type", flaws)
-        && let Some(kind) = json_type(kind)
-    {
-        schema.push(("type", Value::from(kind)));
+    if let Some((kind, place)) = fields::optional_string(at, "type", flaws) {
+        match json_type(kind) {
+            Some(kind) => schema.push(("type", Value::from(kind))),
+            None => warn_unknown_type(name, kind, place, flaws),
+        }
     }
     if let Some((description, _)) = fields::optional_string(at, "description", flaws) {
         schema.push(("description", description.clone().into()));
@@ -170,14 +172,22 @@ fn outputs_expression<'t>(
             | Value::Object(_) => fields::present(output, "source"),
         };
         let Some(source) = source else {
+            const OTHERS: [&str; 6] = ["value", "from", "expr", "expression", "path", "ref"];
+            let other = fields::first_present(output, &OTHERS).map(|(_, at)| at);
+            let place = other.and_then(|other| other.own_key_span());
+            let hint = match place {
+                Some(_) => "did you mean `source`?",
+                None => "add its source: \"source\": \"${node.key}\"",
+            };
             flaws.add(
                 FlawCode::MissingField,
-                output.source_span(),
+                place.unwrap_or_else(|| output.source_span()),
                 format!("the output `{}` has no `source`", display_name(name)),
-                "add its source: \"source\": \"${node.key}\"",
+                hint,
             );
             continue;
         };
+        warn_plain_source(source, names, flaws);
         let value = match TemplateReader::new(names, flaws).template(source) {
             Template::Expr(source) => source.to_string(),
             Template::Literal(value) => value.to_json(),
@@ -189,4 +199,44 @@ fn outputs_expression<'t>(
         let expression = format!("{{\n  {}\n}}", parts.join(",\n  "));
         (expression.into(), at)
     })
+}
+
+/// Warns about a source that names a node or an input without `${…}`.
+fn warn_plain_source(at: Spanned<'_>, names: &ReferenceScope<'_>, flaws: &mut FlawCollector) {
+    let text = at.value.as_str().unwrap_or_default().trim();
+    let path = text
+        .trim_start_matches(['{', '$'])
+        .trim_end_matches('}')
+        .trim();
+    let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']');
+    let end = path.find(['.', '[']).unwrap_or(path.len());
+    let root = &path[..end];
+    let is_known = names.is_node(root) || names.inputs.iter().any(|input| input.name == root);
+    if !text.contains("${") && path.chars().all(is_path) && is_known {
+        flaws.add(
+            FlawCode::LooksLikeReference,
+            at.source_span(),
+            format!(
+                "`{}` is plain text, but looks like a reference",
+                display_name(text)
+            ),
+            format!("write `\"${{{path}}}\"`"),
+        );
+    }
+}
+
+/// Warns about a type that is probably a typo; other types are only for people to read.
+fn warn_unknown_type(name: &str, kind: &str, at: Spanned<'_>, flaws: &mut FlawCollector) {
+    if let Some(near) = json_type_for(kind) {
+        flaws.add(
+            FlawCode::UnknownField,
+            at.source_span(),
+            format!(
+                "the input `{}` has the unknown type `{}`",
+                display_name(name),
+                display_name(kind)
+            ),
+            format!("did you mean `{near}`?"),
+        );
+    }
 }

@@ -9,7 +9,7 @@ use crate::ReadOptions;
 use crate::ask_form::{self, ASK, DEFAULTS, MESSAGE};
 use crate::reference::OutputReference;
 use crate::workflow_builder::NodeSources;
-use crate::yaml_graph::nodes::NodeType;
+use crate::yaml_graph::nodes::{NodeType, OTHER_KINDS, plain_kind};
 use crate::yaml_graph::{fields, node_options};
 use tramline_expr::{Map, Str, Value};
 use tramline_syntax::FlawCollector;
@@ -242,7 +242,19 @@ impl<'t> NodeReader<'_, 't> {
             let known = BUILTINS
                 .into_iter()
                 .chain([TRANSFORM, SWITCH, END, WORKFLOWS, ASK]);
-            let hint = match nearest(kind, known) {
+            let plain = kind.replace('_', "-");
+            let other = OTHER_KINDS
+                .iter()
+                .find(|(others, _)| others.contains(&plain_kind(kind).as_str()));
+            let other = match other.map(|(_, ours)| *ours) {
+                Some("exit") => Some(END),
+                Some(ours) => [TRANSFORM, SWITCH, WORKFLOWS]
+                    .into_iter()
+                    .find(|one| *one == ours),
+                None => None,
+            };
+            let same = known.clone().find(|one| *one == plain);
+            let hint = match same.or(other).or_else(|| nearest(kind, known)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "name a tool as `server:tool` or `mcp-server-tool`".to_owned(),
             };
@@ -386,6 +398,8 @@ impl<'t> NodeReader<'_, 't> {
                 fields::report_missing(at, "a rule", "rule", hint, flaws);
                 continue;
             };
+            let known = ["rule", "action", "description", "label"];
+            fields::warn_unknown(at, "a rule", &known, flaws);
             let label = fields::required_string(at, "a rule", "action", hint, flaws);
             if let Some((label, _)) = label {
                 rules.push(SwitchRule {
@@ -395,6 +409,7 @@ impl<'t> NodeReader<'_, 't> {
             }
         }
         let otherwise = self.field("otherwise");
+        sources.otherwise = otherwise;
         let otherwise = otherwise.and_then(|at| fields::string_value(at, "otherwise", flaws));
         Some(Action::Choose {
             rules,

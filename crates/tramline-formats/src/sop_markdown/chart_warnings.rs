@@ -97,6 +97,13 @@ impl SopReader<'_> {
             );
             return;
         }
+        let labels = out
+            .iter()
+            .filter_map(|way| sop.edges[*way].condition.as_deref());
+        let opposite = labels
+            .filter_map(opposite_label)
+            .next()
+            .filter(|_| out.len() == 2);
         let mut seen = HashSet::new();
         for way in out {
             let link = drawn.link(chart, *way);
@@ -110,12 +117,12 @@ impl SopReader<'_> {
                 }
                 Some(_) => continue,
             };
-            self.warn(
-                FlawCode::AmbiguousDecision,
-                link.span,
-                message,
-                "add a label that says when it applies: `-->|text|`",
-            );
+            let is_plain = self.text.get(link.span.start..link.span.end) == Some("-->");
+            let hint = match opposite.filter(|_| is_plain) {
+                Some(label) => format!("write `-->|{label}|`"),
+                None => "add a label that says when it applies: `-->|text|`".to_owned(),
+            };
+            self.warn(FlawCode::AmbiguousDecision, link.span, message, &hint);
         }
     }
 
@@ -136,4 +143,25 @@ impl SopReader<'_> {
             }
         }
     }
+}
+
+/// The label of the other edge of a decision with two.
+fn opposite_label(label: &str) -> Option<&'static str> {
+    const PAIRS: [(&str, &str); 10] = [
+        ("yes", "no"),
+        ("Yes", "No"),
+        ("YES", "NO"),
+        ("true", "false"),
+        ("True", "False"),
+        ("ok", "error"),
+        ("success", "failure"),
+        ("valid", "invalid"),
+        ("found", "not found"),
+        ("approved", "rejected"),
+    ];
+    PAIRS.iter().find_map(|(one, other)| match label {
+        _ if label == *one => Some(*other),
+        _ if label == *other => Some(*one),
+        _ => None,
+    })
 }

@@ -87,9 +87,14 @@ impl SopReader<'_> {
         if !prose.is_empty() {
             said.prompt = Some(prose.into());
         }
+        let heading = section.heading.clone();
+        let place = match self.text[heading.clone()].find(id.as_str()) {
+            Some(at) => heading.start + at..heading.start + at + id.len(),
+            None => heading,
+        };
         given.push(NodeSection {
             id,
-            place: self.lines.source_span(section.heading.clone()),
+            place: self.lines.source_span(place),
             settings: said,
         });
     }

@@ -4,9 +4,13 @@ use super::SopReader;
 use super::frontmatter::Frontmatter;
 use super::instructions::NodeSection;
 use std::collections::HashSet;
-use tramline_expr::{Str, Value};
+use tramline_expr::{
+    AnalysisData, AnalysisScope, FindingKind, RootName, Shape, Str, Value, analyze,
+};
 use tramline_sop::audit::is_write_by_name;
 use tramline_workflow::flaw::{FlawCode, SourceSpan};
+use tramline_workflow::graph::nearest_function;
+use tramline_workflow::scope;
 use tramline_workflow::sop::{Sop, SopNode};
 use tramline_workflow::text::{display_name, nearest, resembles};
 
@@ -144,9 +148,11 @@ impl SopReader<'_> {
                 .collect();
             for (formula, place) in &part.guards {
                 self.check_uses(formula, place, &GUARD_ROOTS, &lookups, &listed);
+                self.check_functions(formula, place);
             }
             for (formula, place) in &part.rules {
                 self.check_uses(formula, place, &RULE_ROOTS, &lookups, &listed);
+                self.check_functions(formula, place);
             }
         }
     }
@@ -182,10 +188,12 @@ impl SopReader<'_> {
     ) {
         for PathUse { root, name } in path_scanner::uses(formula) {
             if !roots.contains(&root.as_str()) {
-                self.report_unknown_root(&root, place, roots);
+                let place = self.name_place(place, "", &root);
+                self.report_unknown_root(&root, &place, roots);
                 continue;
             }
             let Some(name) = name else { continue };
+            let place = &self.name_place(place, &root, &name);
             match root.as_str() {
                 "results" | "calls" if !listed.tools.is_empty() && !listed.has_tool(&name) => {
                     self.report_unknown_tool(
@@ -214,6 +222,64 @@ impl SopReader<'_> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Reports functions and variables that do not exist.
+    fn check_functions(&mut self, formula: &Value, place: &SourceSpan) {
+        let Some(source) = formula.as_str() else {
+            return;
+        };
+        let anything = |_: &str| RootName::Known(Shape::Any);
+        let scope = AnalysisScope {
+            data: AnalysisData::Root(&anything),
+            variables: &[],
+            functions: scope::functions(),
+        };
+        for finding in analyze(source, scope).findings {
+            let what = match finding.kind {
+                FindingKind::UnknownFunction => "function",
+                FindingKind::UnknownVariable(_) => "variable",
+                FindingKind::UnknownRoot
+                | FindingKind::NotYet
+                | FindingKind::TextSum
+                | FindingKind::UnknownField { .. }
+                | FindingKind::NotAnObject { .. }
+                | FindingKind::HostArgument(_) => continue,
+            };
+            let near = nearest_function(&finding.name).map(|near| format!("${near}"));
+            let name = format!("${}", finding.name);
+            self.flaws.add(
+                FlawCode::UnknownVariable,
+                self.name_place(place, "", &name),
+                format!("there is no {what} `{}`", display_name(&name)),
+                suggestion(near.as_deref(), "docs/expressions.md lists the functions"),
+            );
+        }
+    }
+
+    /// The place of a name inside an expression, after its root and a dot if there is one. An expression that is written
+    /// in another way, such as with escapes, is marked as a whole.
+    fn name_place(&self, whole: &SourceSpan, root: &str, name: &str) -> SourceSpan {
+        let start = self.lines.byte_offset(whole.line, whole.column);
+        let end = self.lines.byte_offset(whole.end_line, whole.end_column);
+        let text = self.text.get(start..end).unwrap_or_default();
+        let path = match root {
+            "" => name.to_owned(),
+            root => format!("{root}.{name}"),
+        };
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let found = text.match_indices(&path).map(|(at, _)| at).find(|at| {
+            let before = text[..*at].chars().next_back();
+            let after = text[at + path.len()..].chars().next();
+            !before.is_some_and(|c| is_part(c) || c == '.') && !after.is_some_and(is_part)
+        });
+        match found {
+            Some(at) => {
+                let end = start + at + path.len();
+                self.lines.source_span(end - name.len()..end)
+            }
+            None => whole.clone(),
         }
     }
 

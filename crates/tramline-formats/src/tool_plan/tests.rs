@@ -1,6 +1,7 @@
 //! Plans as planners write them, valid and invalid.
 
 use super::*;
+use tramline_workflow::tool_schema::BuiltinSchemas;
 use tramline_workflow::workflow::Action;
 
 fn read(text: &str) -> Vec<(String, String)> {
@@ -65,7 +66,7 @@ fn all_problems_are_reported_at_once() {
 fn a_plan_becomes_a_chain() {
     let plan = r#"[{"tool": "s:a"}, {"tool": "s:b", "args": {"from": "$OUTPUT[step_1].path"}}]"#;
     let plan = ToolPlan::read(plan).unwrap();
-    let graph = plan.graph("plan", OnError::Stop).unwrap();
+    let graph = plan.graph("plan", OnError::Stop, &BuiltinSchemas).unwrap();
     let calls = graph
         .workflow
         .nodes
@@ -83,14 +84,18 @@ fn a_plan_becomes_a_chain() {
             .collect::<Vec<_>>()
     };
     assert_eq!(labels(&graph), ["default"]);
-    let graph = plan.graph("plan", OnError::Continue).unwrap();
+    let graph = plan
+        .graph("plan", OnError::Continue, &BuiltinSchemas)
+        .unwrap();
     assert_eq!(labels(&graph), ["default", "error"]);
 }
 
 #[test]
 fn a_reference_to_a_step_that_is_not_there_is_a_flaw() {
     let plan = ToolPlan::read(r#"[{"tool": "s:a", "args": {"from": "$OUTPUT[step_9]"}}]"#).unwrap();
-    let flaws = plan.graph("plan", OnError::Stop).unwrap_err();
+    let flaws = plan
+        .graph("plan", OnError::Stop, &BuiltinSchemas)
+        .unwrap_err();
     assert!(flaws[0].message.contains("step_9"), "{flaws:?}");
 }
 

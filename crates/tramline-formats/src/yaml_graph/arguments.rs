@@ -5,6 +5,7 @@ use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
 use tramline_workflow::flaw::FlawCode;
 use tramline_workflow::setting_references;
+use tramline_workflow::text::display_name;
 use tramline_workflow::workflow::Template;
 
 /// The first character of a string that is an expression.
@@ -109,7 +110,15 @@ pub(crate) fn report_expression_object(
             FlawCode::WrongType,
             place,
             "`expr` makes the whole object an expression and must be its only field",
-            "move the other fields out; if `expr` is just a field, write `expr: {value: …}`",
+            match at.fields().map(|(key, _)| key).find(|key| *key != "expr") {
+                Some(other) if fields == 2 => format!(
+                    "remove `{}`; if `expr` is just a field, write `expr: {{value: …}}`",
+                    display_name(other)
+                ),
+                Some(_) | None => "move the other fields out; if `expr` is just a field, write \
+                                   `expr: {value: …}`"
+                    .to_owned(),
+            },
         );
     } else if expr.value.as_str().is_none() {
         let found = expr.value.kind();

@@ -6,6 +6,7 @@ use crate::KnownServers;
 use std::collections::HashMap;
 use tramline_expr::{Str, Value};
 use tramline_syntax::FlawCollector;
+use tramline_workflow::builtin_tools;
 use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
 use tramline_workflow::ids::BUILTIN;
 use tramline_workflow::ids::ToolName;
@@ -56,10 +57,16 @@ pub fn check_calls(
                 report_unknown_server(call, others.iter().map(Str::as_str), &mut flaws);
             }
             ServerListing::Tools(tools) if tools.contains(&call.name.tool) => {}
+            // Reported by the reader.
+            ServerListing::Tools(_) if is_unknown_builtin(&call.name) => {}
             ServerListing::Tools(tools) => report_unknown_tool(call, tools, &mut flaws),
         }
     }
     flaws.into_sorted()
+}
+
+fn is_unknown_builtin(tool: &ToolName) -> bool {
+    tool.server == BUILTIN && builtin_tools::schema(&tool.tool).is_none()
 }
 
 /// The calls of a tool's nodes.

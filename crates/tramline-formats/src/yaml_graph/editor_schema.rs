@@ -245,6 +245,11 @@ fn node_schema() -> Json {
     })
 }
 
+/// The JSON Schema of the fields of a node type.
+pub(crate) fn node_fields(kind: NodeType) -> Value {
+    Value::from(node_type_schema(kind)["then"].take())
+}
+
 fn node_type_schema(kind: NodeType) -> Json {
     let names: Vec<_> = KINDS
         .iter()

@@ -122,10 +122,16 @@ pub(crate) fn whole_number(
             FlawCode::WrongType,
             at.source_span(),
             format!("`{name}` must be a whole number from {least} to {most}, not {found}"),
-            "write it as a plain number",
+            plain_number(at.value).unwrap_or_else(|| "write it as a plain number".to_owned()),
         );
     }
     number
+}
+
+/// How to write a number that is text.
+pub(crate) fn plain_number(value: &Value) -> Option<String> {
+    let number: u64 = value.as_str()?.trim().parse().ok()?;
+    Some(format!("write `{number}`"))
 }
 
 /// The boolean value of an optional field.
@@ -133,13 +139,12 @@ pub(crate) fn boolean(at: Spanned<'_>, key: &str, flaws: &mut FlawCollector) -> 
     let field = present(at, key)?;
     let truth = field.value.as_bool();
     if truth.is_none() {
-        report_wrong_type(
-            field,
-            key,
-            "true or false",
-            "write true or false, without quotes",
-            flaws,
-        );
+        let hint = match field.value.as_str().map(str::to_lowercase).as_deref() {
+            Some("true" | "yes" | "on") => "write `true`",
+            Some("false" | "no" | "off") => "write `false`",
+            Some(_) | None => "write true or false, without quotes",
+        };
+        report_wrong_type(field, key, "true or false", hint, flaws);
     }
     truth
 }
@@ -155,11 +160,12 @@ pub(crate) fn warn_unknown(
         if known.contains(&key.as_str()) {
             continue;
         }
-        let meant = mistyped(key, known);
-        let hint = match meant.or_else(|| nearest(key, known.iter().copied())) {
+        let meant = mistyped(at, key, known);
+        let near = meant.or_else(|| nearest(key, known.iter().copied()));
+        let hint = without_space(key, known).unwrap_or_else(|| match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("remove it; known fields are {}", quoted_list(known)),
-        };
+        });
         let code = match meant {
             Some(_) => flaws.mistyped_field_code(),
             None => FlawCode::UnknownField,
@@ -173,21 +179,85 @@ pub(crate) fn warn_unknown(
     }
 }
 
+/// How to write a key that contains its value, because there is no space after the colon.
+fn without_space(key: &str, known: &[&str]) -> Option<String> {
+    let (name, value) = key.split_once(':')?;
+    known
+        .contains(&name)
+        .then(|| format!("write `{name}: {}`", display_name(value)))
+}
+
 /// Names that other formats use for a field, each with the name of the field.
-const OTHER_FIELD_NAMES: [(&[&str], &str); 5] = [
+const OTHER_FIELD_NAMES: [(&[&str], &str); 20] = [
     (&["map", "each", "foreach", "for_each", "forEach"], "batch"),
     (&["batch", "each", "foreach", "for_each", "forEach"], "map"),
-    (&["params", "parameters", "arguments", "inputs"], "args"),
-    (&["args", "arguments", "parameters"], "params"),
     (
-        &["needs", "after", "dependencies", "requires"],
+        &[
+            "params",
+            "parameters",
+            "arguments",
+            "input",
+            "inputs",
+            "with",
+        ],
+        "args",
+    ),
+    (
+        &["args", "arguments", "parameters", "input", "with"],
+        "params",
+    ),
+    (
+        &["params", "parameters", "input", "inputs", "with"],
+        "arguments",
+    ),
+    (
+        &["needs", "after", "dependencies", "requires", "deps"],
         "depends_on",
+    ),
+    (
+        &["rules", "cases", "branches", "choices", "when"],
+        "conditions",
+    ),
+    (
+        &["conditions", "cases", "branches", "choices", "when"],
+        "rules",
+    ),
+    (&["if", "condition", "when", "logic"], "rule"),
+    (&["then", "goto", "to", "target", "next"], "action"),
+    (&["then", "goto", "to", "target"], "next"),
+    (
+        &["expression", "jsonata", "formula", "code", "value"],
+        "expr",
+    ),
+    (&["items", "list", "each", "in", "array"], "over"),
+    (&["over", "list", "each", "in", "array"], "items"),
+    (
+        &["onFailure", "on_failure", "on-failure", "onFail", "catch"],
+        "on-error",
+    ),
+    (&["name", "key", "task_id", "node_id"], "id"),
+    (&["source", "src", "start"], "from"),
+    (&["target", "dest", "destination", "end"], "to"),
+    (
+        &[
+            "attempts",
+            "times",
+            "retries",
+            "count",
+            "max_attempts",
+            "maxAttempts",
+        ],
+        "max",
+    ),
+    (
+        &["parameters", "input", "inputs", "schema", "args"],
+        "inputSchema",
     ),
 ];
 
 /// The known field that an unknown one was probably meant to be: it is spelled almost the same, or it
 /// is one of the words of the unknown field (`needs_approval`).
-fn mistyped<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+fn mistyped<'k>(at: Spanned<'_>, key: &str, known: &[&'k str]) -> Option<&'k str> {
     /// Bytes of a key compared; the cost is quadratic.
     const KEY_BYTES_MAX: usize = 100;
     /// Shortest name found inside another: shorter ones occur in unrelated words.
@@ -197,7 +267,10 @@ fn mistyped<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     }
     let other = OTHER_FIELD_NAMES
         .iter()
-        .find(|(names, ours)| names.contains(&key) && known.contains(ours));
+        // Beside the field itself, the other name is something else.
+        .find(|(names, ours)| {
+            names.contains(&key) && known.contains(ours) && at.get(ours).is_none()
+        });
     if let Some((_, ours)) = other {
         return known.iter().copied().find(|name| name == ours);
     }

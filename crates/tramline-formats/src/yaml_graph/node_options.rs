@@ -102,10 +102,26 @@ fn timeout(at: Spanned<'_>, flaws: &mut FlawCollector) -> Option<u64> {
             FlawCode::WrongType,
             at.source_span(),
             format!("`timeout` must be a time from 1ms to 24h, not {}", at.value),
-            "write milliseconds as a number, or a string like `500ms`, `5s`, `2m`",
+            spelled_out_time(at.value).unwrap_or_else(|| {
+                "write milliseconds as a number, or a string like `500ms`, `5s`, `2m`".to_owned()
+            }),
         );
     }
     fitting
+}
+
+/// How to write a time such as `30 seconds`.
+fn spelled_out_time(value: &Value) -> Option<String> {
+    let text = value.as_str()?.trim().to_lowercase();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let unit = match text[end..].trim() {
+        "millisecond" | "milliseconds" | "msec" => "ms",
+        "sec" | "secs" | "second" | "seconds" => "s",
+        "min" | "mins" | "minute" | "minutes" => "m",
+        "hr" | "hrs" | "hour" | "hours" => "h",
+        _ => return None,
+    };
+    Some(format!("write `\"{}{unit}\"`", &text[..end]))
 }
 
 /// Reads the retries of a failed attempt: a number, or `max`, `wait_ms` and `backoff`.
@@ -133,8 +149,10 @@ pub(crate) fn retry(at: Spanned<'_>, flaws: &mut FlawCollector) -> Option<RetryP
             max
         }
         Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) => {
-            let hint = "write `retry: 3`, or `retry: {max: 3, wait_ms: 500, backoff: 2}`";
-            fields::report_wrong_type(at, "retry", "a number or an object", hint, flaws);
+            let hint = fields::plain_number(at.value).unwrap_or_else(|| {
+                "write a number such as 3, or `max`, `wait_ms` and `backoff`".to_owned()
+            });
+            fields::report_wrong_type(at, "retry", "a number or an object", &hint, flaws);
             return None;
         }
     };
@@ -169,7 +187,7 @@ fn approval(at: Spanned<'_>, flaws: &mut FlawCollector) -> Option<Str> {
         Value::String(word) if word == "required" => Some(APPROVAL_REASON_DEFAULT.into()),
         Value::String(reason) if !reason.trim().is_empty() => Some(reason.clone()),
         Value::String(_) | Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            let hint = "write `approval: true`, or the reason as text";
+            let hint = "write `true`, or the reason as text";
             fields::report_wrong_type(at, "approval", "true, false or a reason", hint, flaws);
             None
         }

@@ -35,6 +35,54 @@ pub(super) const KINDS: [(&str, NodeType); 9] = [
     ("mcp_tool", NodeType::Mcp),
 ];
 
+/// Types of other systems in lower case without separators, each with ours.
+pub(crate) const OTHER_KINDS: [(&[&str], &str); 7] = [
+    (&["start", "begin", "input", "trigger"], "entry"),
+    (
+        &["end", "finish", "stop", "done", "return", "terminal"],
+        "exit",
+    ),
+    (
+        &[
+            "if",
+            "condition",
+            "conditional",
+            "branch",
+            "router",
+            "choice",
+            "decision",
+            "ifelse",
+        ],
+        "switch",
+    ),
+    (
+        &[
+            "tool", "toolcall", "call", "action", "function", "task", "mcptool", "http",
+        ],
+        "mcp",
+    ),
+    (
+        &[
+            "set",
+            "compute",
+            "expression",
+            "code",
+            "script",
+            "jsonata",
+            "javascript",
+            "python",
+        ],
+        "transform",
+    ),
+    (&["subworkflow", "subgraph", "flow", "subflow"], "workflow"),
+    (&["sleep", "delay", "timer"], "wait"),
+];
+
+/// A type in lower case without separators.
+pub(crate) fn plain_kind(name: &str) -> String {
+    name.to_lowercase().replace(['_', '-', ' '], "")
+}
+
 impl NodeType {
     /// All types.
     pub(super) const ALL: [Self; 8] = [
@@ -399,7 +447,13 @@ fn node_type(
     let (name, place) = fields::optional_string(at, "type", flaws)?;
     let found = KINDS.iter().find(|(known, _)| known == name);
     if found.is_none() {
-        let hint = match nearest(name, names()) {
+        let other = OTHER_KINDS
+            .iter()
+            .find(|(others, _)| others.contains(&plain_kind(name).as_str()));
+        let hint = match other
+            .map(|(_, ours)| *ours)
+            .or_else(|| nearest(name, names()))
+        {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("types are {}", known_types("and")),
         };

@@ -3,10 +3,11 @@
 use super::arguments;
 use super::nodes::{NodeDraft, NodeType};
 use super::tools::{self, ToolDraft};
+use tramline_expr::Value;
 use tramline_syntax::FlawCollector;
 use tramline_syntax::document::Spanned;
 use tramline_workflow::flaw::{Flaw, FlawCode, SourceSpan};
-use tramline_workflow::graph::{Graph, NodePart, Problem, ProblemLocation};
+use tramline_workflow::graph::{Graph, MeantPart, NodePart, Problem, ProblemLocation};
 use tramline_workflow::tool_schema::ToolSchemas;
 use tramline_workflow::workflow::Workflow;
 
@@ -29,7 +30,7 @@ pub(super) fn build(
         report_missing_ends(tool, told(FlawCode::NoEntry), told(FlawCode::NoExit), flaws);
     }
     for problem in problems {
-        if !(broken && problem.code.may_be_consequence()) {
+        if !(broken && problem.code.may_be_consequence()) && !is_marked_as_text(&problem, tool) {
             flaws.push(to_flaw(problem, tool, &edges));
         }
     }
@@ -75,12 +76,43 @@ fn to_flaw(problem: Problem, tool: &ToolDraft<'_>, edges: &[Spanned<'_>]) -> Fla
             name: _,
         } => span_in_node(&tool.nodes[node.index()], *part, pointer, span.as_ref()),
     };
+    let meant = problem
+        .meant
+        .map(|parts| format!("write `{}`", meant_text(&parts)));
     Flaw {
         code: problem.code,
         span: place,
         message: problem.message,
-        suggestion: problem.suggestion.or(hint),
+        suggestion: meant.or(problem.suggestion).or(hint),
     }
+}
+
+/// Text with references, as a YAML graph writes it.
+fn meant_text(parts: &[MeantPart]) -> String {
+    match parts {
+        [MeantPart::Path { root, rest }] if root.starts_with('$') => format!("{root}{rest}"),
+        [MeantPart::Path { root, rest }] => format!("$.{root}{rest}"),
+        parts => {
+            let source = MeantPart::expression(parts);
+            Value::object([("expr", source.into())]).to_json()
+        }
+    }
+}
+
+/// Whether a text that looks like a reference was marked as text by its author.
+fn is_marked_as_text(problem: &Problem, tool: &ToolDraft<'_>) -> bool {
+    let ProblemLocation::Inside {
+        node,
+        part: NodePart::Arguments,
+        pointer,
+        ..
+    } = &problem.location
+    else {
+        return false;
+    };
+    let arguments = tool.nodes[node.index()].sources.arguments;
+    let at = arguments.map(|at| at.at_pointer(pointer));
+    problem.code == FlawCode::LooksLikeReference && at.is_some_and(|at| at.value.as_str().is_none())
 }
 
 /// The location of a source inside a node, and a hint.
@@ -95,7 +127,9 @@ fn span_in_node(
         NodePart::Expression | NodePart::Arguments | NodePart::Items | NodePart::Time => {
             Some("see docs.jsonata.org for the syntax".to_owned())
         }
-        NodePart::ArgumentName | NodePart::Schema(_) => None,
+        NodePart::ArgumentName | NodePart::ToolName | NodePart::Branch(_) | NodePart::Schema(_) => {
+            None
+        }
     };
     let at = match part {
         NodePart::Expression => draft.sources.expression.unwrap_or(draft.id),
@@ -129,7 +163,8 @@ fn span_in_node(
         NodePart::Time => {
             arguments::expression_source(draft.sources.time.unwrap_or(draft.id).at_pointer(pointer))
         }
-        NodePart::Schema(_) => draft.id,
+        NodePart::ToolName => draft.sources.tool.unwrap_or(draft.id),
+        NodePart::Branch(_) | NodePart::Schema(_) => draft.id,
     };
     let place = match span {
         Some(span) => at.span_inside(span),

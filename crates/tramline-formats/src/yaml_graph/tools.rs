@@ -3,7 +3,7 @@
 use super::call_checks::{self, CallSite};
 use super::legacy::{self, EntryExit, SharedNodes};
 use super::nodes::{NodeDraft, NodeType};
-use super::{fields, limits, problem_spans};
+use super::{fields, limits, problem_spans, schema_words};
 use crate::detect;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -274,13 +274,22 @@ pub(crate) fn read_schema(
         return None;
     }
     match Checker::new(at.value) {
-        Ok(checker) => Some((at.value.clone(), checker)),
+        Ok(checker) => {
+            schema_words::check(at, name, flaws);
+            Some((at.value.clone(), checker))
+        }
         Err(bad) => {
+            let place = at.at_pointer(&bad.pointer);
+            let meant = place.value.as_str().filter(|_| place.own_key_is("type"));
+            let hint = match meant.and_then(schema_words::json_type_for) {
+                Some(kind) => format!("did you mean `{kind}`?"),
+                None => "see json-schema.org for the syntax".to_owned(),
+            };
             flaws.add(
                 FlawCode::BadSchema,
-                at.at_pointer(&bad.pointer).source_span(),
+                place.source_span(),
                 format!("`{name}` is not a JSON Schema: {}", bad.message),
-                "see json-schema.org for the syntax",
+                hint,
             );
             None
         }

@@ -47,8 +47,8 @@ fn flaws(name: &str, text: &str) -> Vec<Flaw> {
     }
 }
 
-fn rows(key: &str) -> Vec<Vec<String>> {
-    let tree = tramline_syntax::document::read(base("slips.yaml").as_bytes()).unwrap();
+fn rows(file: &str, key: &str) -> Vec<Vec<String>> {
+    let tree = tramline_syntax::document::read(base(file).as_bytes()).unwrap();
     let table = tree.root().get(key).unwrap().value.clone();
     let texts = |row: &Value| {
         let cells = row.as_array().unwrap().iter();
@@ -59,8 +59,8 @@ fn rows(key: &str) -> Vec<Vec<String>> {
     table.as_array().unwrap().iter().map(texts).collect()
 }
 
-fn by_hand() -> Vec<Slip> {
-    let slips = rows("by_hand").into_iter().map(|row| {
+fn by_hand(table: &str, key: &str) -> Vec<Slip> {
+    let slips = rows(table, key).into_iter().map(|row| {
         let [file, find, put, code, marked] = row.try_into().unwrap();
         let text = base(&file);
         assert!(text.contains(&find), "{file} has no {find}");
@@ -92,7 +92,7 @@ fn mutants(name: &str) -> Vec<String> {
 
 fn mutated() -> Vec<Slip> {
     let mut slips = Vec::new();
-    for row in rows("mutated") {
+    for row in rows("slips.yaml", "mutated") {
         let [file, around, name] = row.try_into().unwrap();
         let text = base(&file);
         let at = text
@@ -156,6 +156,15 @@ fn repaired(text: &str, flaw: &Flaw) -> Option<String> {
     if let Some(new) = between("write `") {
         return put(at, new);
     }
+    if let Some(around) = between("wrap it in `") {
+        return put(at.clone(), &around.replace('…', &text[at]));
+    }
+    if let Some(rest) = suggestion.strip_prefix("indent this line with ") {
+        let columns: usize = rest.split(' ').next()?.parse().ok()?;
+        let line = text[..at.start].rfind('\n').map_or(0, |end| end + 1);
+        let bare = text[line..].trim_start();
+        return put(line..text.len() - bare.len(), &" ".repeat(columns));
+    }
     let first = |start: &str| suggestion.strip_prefix(start)?.split('`').next();
     if suggestion.ends_with("` to its arguments") {
         let name = first("add `")?;
@@ -167,12 +176,45 @@ fn repaired(text: &str, flaw: &Flaw) -> Option<String> {
         let id = text[..at.start].rfind("\"id\"")?;
         return put(id..id, &format!("\"depends_on\": [\"{name}\"], "));
     }
+    if suggestion.ends_with("` to the nodes") {
+        let item = first("add `")?;
+        let nodes = at.start + text[at.start..].find("nodes:\n")? + "nodes:\n".len();
+        let indent: String = text[nodes..].chars().take_while(|c| *c == ' ').collect();
+        return put(nodes..nodes, &format!("{indent}{item}\n"));
+    }
+    if suggestion.starts_with("add `next: ") {
+        let next = first("add `")?;
+        let end = at.start + text[at.start..].find(['}', '\n'])?;
+        return match text[end..].starts_with('}') {
+            // The last brace of the line closes the node.
+            true => {
+                let line = end + text[end..].find('\n')?;
+                let close = text[..line].rfind('}')?;
+                put(close..close, &format!(", {next}"))
+            }
+            false => put(end..end, &format!("\n        {next}")),
+        };
+    }
+    if suggestion.starts_with("remove `") && suggestion.contains("` here") {
+        return put(at, "");
+    }
+    if suggestion.starts_with("remove `") {
+        // The field beside the marked one, with its comma.
+        let name = first("remove `")?;
+        let rest = &text[at.end..];
+        let field = rest.find(name)?;
+        let from = rest[..field].rfind(',')?;
+        let to = field + rest[field..].find('}')?;
+        return put(at.end + from..at.end + to, "");
+    }
     None
 }
 
 #[test]
 fn slips_are_found_where_they_are_and_their_suggestions_repair_them() {
-    let slips: Vec<_> = by_hand().into_iter().chain(mutated()).collect();
+    let slips = by_hand("slips.yaml", "by_hand").into_iter();
+    let slips = slips.chain(mutated());
+    let slips: Vec<_> = slips.chain(by_hand("outside.yaml", "outside")).collect();
     let (mut found, mut fixed) = (0, 0);
     let (mut missed, mut unfixed) = (String::new(), String::new());
     for slip in &slips {
@@ -348,6 +390,7 @@ fn right_documents_have_no_findings() {
         "plan.json",
         "runbook.pflow.md",
         "procedure.md",
+        "desk.md",
     ];
     documents.extend(bases.map(|name| (name.to_owned(), base(name))));
     let mut files = Vec::new();

@@ -168,7 +168,9 @@ pub(crate) const TOOLS: &[ToolDef] = &[
     ToolDef {
         name: "registry_describe",
         title: "Describe nodes",
-        description: "Returns the full interface of nodes by node_type.",
+        description: "Returns the full interface of nodes by node_type: tools as server:tool, and the control \
+                      nodes switch, transform, map, wait, workflow, entry, exit and on-error with \
+                      their fields and an example for each format.",
         input_schema: r#"{
             "type": "object",
             "properties": { "nodes": { "type": "array", "items": { "type": "string" } } },
@@ -211,8 +213,8 @@ pub(crate) const TOOLS: &[ToolDef] = &[
     ToolDef {
         name: "registry_list",
         title: "List all nodes",
-        description: "Lists every node_type with a short description, possibly hundreds. Prefer \
-                      registry_discover.",
+        description: "Lists every node_type with a short description, possibly hundreds, and the control \
+                      nodes (switch, map, …). Prefer registry_discover.",
         input_schema: r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
         hints: READS_ONLY,
         rules: RULES,

@@ -36,7 +36,10 @@ pub(super) fn check(plan: &ToolPlan, course: &LoopState, tools: &[Arc<Tool>]) ->
     let mut lost = BTreeSet::<&Str>::new();
     let mut over = false;
     for step in &plan.steps {
-        let found = find(step, tools);
+        let found = find(step, tools).map_err(|says| match course.request.excludes(&step.tool) {
+            true => format!("`{}` is not in `availableTools`", display_name(&step.tool)),
+            false => says,
+        });
         let settled = step.with_outputs(&gave);
         let (unknown, error) = match (&found, &settled) {
             (Err(says), _) => (true, Some(says.clone())),

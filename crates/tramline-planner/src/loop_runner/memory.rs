@@ -4,6 +4,7 @@
 //! never lose messages.
 
 use super::request::{LoopRequest, message_text};
+use super::state::LoopState;
 use crate::planner;
 use crate::planning::Planner;
 use tramline_engine::Fault;
@@ -36,6 +37,8 @@ pub(super) struct RecalledMessages {
     pub(super) matches: Vec<Value>,
     /// The embedding of the last message, if there is an embedder.
     pub(super) embedding: Option<Vec<f32>>,
+    /// Why there is no embedding.
+    pub(super) no_embedding: Option<String>,
 }
 
 /// The key of a chat session. Sessions of different owners are separate even if their names are equal.
@@ -59,14 +62,18 @@ pub(super) async fn recall(
     let said = request.last_message();
     let key = request.session.as_ref().map(|session| key(owner, session));
     let nearest = embeddings::similar_messages(planner, key.as_deref(), said, &texts);
-    let (meaning, found) = match nearest.await {
-        Some((meaning, found)) => (Some(meaning), found),
-        None => (None, planner::similar_texts(said, &texts, MATCHES_MAX)),
+    let (meaning, why, found) = match nearest.await {
+        Ok((meaning, found)) => (Some(meaning), None, found),
+        Err(why) => {
+            let found = planner::similar_texts(said, &texts, MATCHES_MAX);
+            (None, Some(why), found)
+        }
     };
     Ok(RecalledMessages {
         recent,
         matches: found.into_iter().map(|hit| with_score(all, hit)).collect(),
         embedding: meaning,
+        no_embedding: why,
     })
 }
 
@@ -101,9 +108,10 @@ fn decode_messages(body: Option<&[u8]>) -> Vec<Value> {
 pub(super) async fn store_messages(
     planner: &Planner,
     owner: Option<&str>,
-    request: &LoopRequest,
+    course: &LoopState,
     answer: Option<&str>,
 ) -> Result<(), Fault> {
+    let request = &course.request;
     let Some(session) = &request.session else {
         return Ok(());
     };
@@ -112,7 +120,11 @@ pub(super) async fn store_messages(
     loop {
         let seen = documents.get(&key).await?;
         let mut all = decode_messages(seen.as_deref());
-        let fresh = new_messages(&all, request, answer);
+        let messages: &[Value] = match course.is_remembered {
+            true => &[],
+            false => &request.messages,
+        };
+        let fresh = new_messages(&all, messages, answer);
         if fresh.is_empty() {
             return Ok(());
         }
@@ -127,13 +139,13 @@ pub(super) async fn store_messages(
 }
 
 /// The messages to add to a chat session.
-fn new_messages(all: &[Value], request: &LoopRequest, answer: Option<&str>) -> Vec<Value> {
+fn new_messages(all: &[Value], messages: &[Value], answer: Option<&str>) -> Vec<Value> {
     // A caller that sends the whole history each time must not have it stored twice.
-    let messages = request.messages.iter();
-    let mut fresh: Vec<_> = messages.filter(|one| !all.contains(one)).cloned().collect();
+    let unknown = messages.iter().filter(|one| !all.contains(one));
+    let mut fresh: Vec<_> = unknown.cloned().collect();
     // The last message may repeat an earlier one, unless it was just stored and the request is only a retry.
     let at_end = |message: &Value| all.iter().rev().take(2).any(|one| one == message);
-    if let (true, Some(last)) = (fresh.is_empty(), request.messages.last())
+    if let (true, Some(last)) = (fresh.is_empty(), messages.last())
         && !at_end(last)
     {
         fresh.push(last.clone());

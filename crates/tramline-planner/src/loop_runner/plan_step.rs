@@ -2,7 +2,7 @@
 
 use super::response::PlannerKind;
 use super::state::LoopState;
-use super::{LoopRunner, candidates, check, prompt};
+use super::{LoopRunner, PlanMaker, PlanningTask, PromptEditor, candidates, check, prompt};
 use crate::planner;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,13 @@ impl LoopRunner {
         tools: &[Arc<Tool>],
         before: Option<&ToolPlan>,
     ) -> Option<(ToolPlan, PlannerKind)> {
+        if let Some(maker) = &self.plan_maker {
+            match self.plan_by_program(maker, course, tools, before).await {
+                Ok(Some(plan)) => return Some((plan, PlannerKind::Program)),
+                Ok(None) => {}
+                Err(why) => course.problems.push(why),
+            }
+        }
         if let Some(model) = &self.model {
             let shown = candidates::for_model(&self.planner, &course.request, tools).await;
             match self
@@ -42,6 +49,31 @@ impl LoopRunner {
         self.confident_guess(course)
             .await
             .map(|plan| (plan, PlannerKind::Words))
+    }
+
+    /// The plan of the program's own planner; `None` if it leaves the task to another one.
+    async fn plan_by_program(
+        &self,
+        maker: &Arc<dyn PlanMaker>,
+        course: &LoopState,
+        tools: &[Arc<Tool>],
+        before: Option<&ToolPlan>,
+    ) -> Result<Option<ToolPlan>, String> {
+        let shown = candidates::for_model(&self.planner, &course.request, tools).await;
+        let task = PlanningTask::new(course, &shown, before);
+        let made = tokio::time::timeout(PLAN_TIMEOUT, maker.plan(&task)).await;
+        let made =
+            made.map_err(|_| format!("the planner returned no plan within {PLAN_TIMEOUT:?}"))??;
+        let Some(made) = made else {
+            return Ok(None);
+        };
+        let plan = ToolPlan::from_value(&Value::from(made));
+        let plan =
+            plan.map_err(|wrong| format!("the planner's plan is invalid: {}", wrong.join("; ")))?;
+        if let Some(why) = before.and_then(|before| rejection_reason(&plan, before, "planner")) {
+            return Err(why);
+        }
+        Ok(Some(course.with_distinct_ids(plan)))
     }
 
     /// The plan of the planner without a model, if it may run without review.
@@ -70,14 +102,15 @@ impl LoopRunner {
         tools: (&[Arc<Tool>], &[Arc<Tool>]),
         before: Option<&ToolPlan>,
     ) -> Result<ToolPlan, String> {
+        let edit = self.prompt_editor.as_deref();
         let Some(observer) = self.engine().options().observer.clone() else {
-            return plan_with_model(model, course, tools, before).await;
+            return plan_with_model(model, course, tools, before, edit).await;
         };
         let (began_ms, tokens) = (clock::now_ms(), course.tokens);
         let within = course.upstream.take();
         let span = observer.begin_planning(within.as_ref());
         course.upstream = Some(span.clone());
-        let plan = plan_with_model(model, course, tools, before).await;
+        let plan = plan_with_model(model, course, tools, before, edit).await;
         observer.on_planned(&PlanningSpan {
             span: &span,
             parent: within.as_ref(),
@@ -99,8 +132,9 @@ async fn plan_with_model(
     course: &mut LoopState,
     (tools, shown): (&[Arc<Tool>], &[Arc<Tool>]),
     before: Option<&ToolPlan>,
+    edit: Option<&PromptEditor>,
 ) -> Result<ToolPlan, String> {
-    let mut prompt = prompt::prompt(course, shown, before);
+    let mut prompt = prompt::prompt(course, shown, before, edit);
     prompt.upstream = course.upstream.clone();
     let mut lenient = None;
     for _ in 0..ATTEMPTS_MAX {
@@ -115,7 +149,9 @@ async fn plan_with_model(
         course.tokens = course.tokens.saturating_add(answer.tokens);
         let wrong = match ToolPlan::read(&answer.text) {
             Ok(plan) => {
-                if let Some(why) = before.and_then(|before| rejection_reason(&plan, before)) {
+                if let Some(why) =
+                    before.and_then(|before| rejection_reason(&plan, before, "model"))
+                {
                     return Err(why);
                 }
                 let plan = course.with_distinct_ids(plan);
@@ -140,7 +176,7 @@ async fn plan_with_model(
 }
 
 /// Why a plan is useless after the failed one.
-fn rejection_reason(plan: &ToolPlan, before: &ToolPlan) -> Option<String> {
+fn rejection_reason(plan: &ToolPlan, before: &ToolPlan, planner: &str) -> Option<String> {
     let calls = |plan: &ToolPlan| -> Vec<_> {
         let steps = plan.steps.iter();
         steps
@@ -148,9 +184,9 @@ fn rejection_reason(plan: &ToolPlan, before: &ToolPlan) -> Option<String> {
             .collect()
     };
     if plan.steps.is_empty() {
-        return Some("the model has no other plan".to_owned());
+        return Some(format!("the {planner} has no other plan"));
     }
-    (calls(plan) == calls(before)).then(|| "the model returned the same plan again".to_owned())
+    (calls(plan) == calls(before)).then(|| format!("the {planner} returned the same plan again"))
 }
 
 /// Sequential tasks as a plan.

@@ -242,6 +242,23 @@ impl LoopRequest {
     }
 
     /// Whether a tool may be used.
+    /// Whether a tool, named with or without its server, is not among the tools that may be used.
+    pub(super) fn excludes(&self, name: &str) -> bool {
+        let tool = name
+            .split_once(':')
+            .map(|(server, tool)| ToolName::new(server, tool));
+        let Some(all) = &self.available_tools else {
+            return false;
+        };
+        match tool {
+            Some(tool) => !self.may_use(&tool),
+            // Without its server, a name may be one of a whole server's tools.
+            None => !all.iter().any(|one| {
+                one.ends_with(":*") || *one == name || one.ends_with(&format!(":{name}"))
+            }),
+        }
+    }
+
     pub(super) fn may_use(&self, tool: &ToolName) -> bool {
         let fits = |name: &Str| {
             let all = name

@@ -53,10 +53,18 @@ pub enum PlannerKind {
     Words,
     /// The calling agent, on request.
     Agent,
+    /// The planner of the program that embeds the loop.
+    Program,
 }
 
 impl PlannerKind {
-    const ALL: [Self; 4] = [Self::Caller, Self::Model, Self::Words, Self::Agent];
+    const ALL: [Self; 5] = [
+        Self::Caller,
+        Self::Model,
+        Self::Words,
+        Self::Agent,
+        Self::Program,
+    ];
 
     /// The planner's name as callers read it.
     pub fn as_str(self) -> &'static str {
@@ -65,6 +73,7 @@ impl PlannerKind {
             Self::Model => "model",
             Self::Words => "words",
             Self::Agent => "agent",
+            Self::Program => "program",
         }
     }
 
@@ -127,6 +136,17 @@ impl StepResult {
                 .unwrap_or(false),
         })
     }
+}
+
+/// Whether no step of a plan did anything: all are skipped because their tools are unknown. A summary of nothing does
+/// not count.
+pub(super) fn is_nothing_done(results: &[StepResult]) -> bool {
+    let is_summary = |result: &&StepResult| super::run_plan::is_summary(&result.tool);
+    let mut steps = results
+        .iter()
+        .filter(|result| !is_summary(result))
+        .peekable();
+    steps.peek().is_some() && steps.all(|result| result.unknown)
 }
 
 /// The loop's response.
@@ -226,6 +246,25 @@ impl LoopResponse {
         self.status == LoopStatus::Complete
     }
 
+    /// The steps of the last plan that have not succeeded, each with its error if it was tried.
+    fn open_steps(&self) -> Vec<Value> {
+        let result = |id: &Str| self.results.iter().rev().find(|result| result.id == *id);
+        let steps = self.plan.steps.iter().filter_map(|step| {
+            let tried = result(&step.id);
+            if tried.is_some_and(|result| result.error.is_none()) {
+                return None;
+            }
+            let mut open = Map::new();
+            open.insert("id", step.id.clone().into());
+            open.insert("tool", step.tool.clone().into());
+            if let Some(error) = tried.and_then(|result| result.error.as_deref()) {
+                open.insert("error", error.into());
+            }
+            Some(open.into())
+        });
+        steps.collect()
+    }
+
     /// The response in the format for callers.
     pub fn to_value(&self) -> Value {
         let texts = |all: &[String]| Value::array(all.iter().map(|text| text.as_str().into()));
@@ -264,6 +303,10 @@ impl LoopResponse {
         if self.tokens > 0 {
             let usage = Value::object([("tokens", self.tokens.into())]);
             told.insert("usage", usage);
+        }
+        let open = self.open_steps();
+        if !open.is_empty() {
+            told.insert("open", Value::array(open));
         }
         if let Some(saved) = &self.saved {
             told.insert("saved", saved.clone());

@@ -6,12 +6,13 @@ use super::response::{LoopStatus, PlannerKind, StepResult};
 use super::state::LoopState;
 use tokio_util::sync::CancellationToken;
 use tramline_engine::DriveOutcome;
-use tramline_engine::Fault;
 use tramline_engine::{Engine, LoadedRun, RunHandle, RunStart, WaitPolicy};
+use tramline_engine::{Fault, KnownSchemas};
 use tramline_expr::{Str, Value};
 use tramline_formats::tool_plan::{OnError, PlannedStep, ToolPlan};
 use tramline_views::pause_view;
 use tramline_views::trace::{self, Trace};
+use tramline_workflow::flaw::{Flaw, Severity};
 use tramline_workflow::graph::Graph;
 use tramline_workflow::ids::{RunId, Seq};
 use tramline_workflow::journal::{BudgetPart, Outcome, Pause};
@@ -52,9 +53,14 @@ pub(super) async fn start(
         OnFailure::Continue => OnError::Continue,
         OnFailure::Stop | OnFailure::Replan => OnError::Stop,
     };
-    let graph = match runs.graph(NAME, on_error) {
+    let schemas = KnownSchemas(engine.tools().as_ref());
+    let graph = match runs.graph(NAME, on_error, &schemas) {
         Ok(graph) => graph,
-        Err(flaws) => return Ok(Err(flaws.into_iter().map(|flaw| flaw.message).collect())),
+        Err(flaws) => {
+            let errors = flaws.into_iter();
+            let errors = errors.filter(|flaw| flaw.code.severity() == Severity::Error);
+            return Ok(Err(errors.map(problem_text).collect()));
+        }
     };
     let mut start = RunStart::new(graph, course.to_value());
     start.id = id;
@@ -71,6 +77,14 @@ pub(super) async fn start(
         budget
     });
     engine.start(start).await.map(Ok)
+}
+
+/// A flaw of a plan as text, with how to fix it.
+fn problem_text(flaw: Flaw) -> String {
+    match flaw.suggestion {
+        Some(suggestion) => format!("{} ({suggestion})", flaw.message),
+        None => flaw.message,
+    }
 }
 
 /// The intent to learn from this plan: the message, if a caller or an agent made the plan, and made it for the whole

@@ -37,6 +37,8 @@ pub struct LoopState {
     pub(super) workflow: Option<Value>,
     /// The successful steps of earlier plans, if the plan is to be saved.
     pub(super) saved_steps: Vec<PlannedStep>,
+    /// Whether its messages are stored already.
+    pub(super) is_remembered: bool,
     /// The span that planning belongs to. It is not stored, because it belongs to this process.
     pub(super) upstream: Option<TraceContext>,
 }
@@ -73,6 +75,9 @@ impl LoopState {
         let meaning = self.memory.embedding.as_ref();
         let meaning = meaning.map(|all| Value::array(all.iter().map(|one| f64::from(*one).into())));
         context.insert("embeddedMessage", meaning.unwrap_or_default());
+        if let Some(why) = &self.memory.no_embedding {
+            context.insert("embeddedMessageReason", why.as_str().into());
+        }
         let list = |all: &[Value]| Value::array(all.iter().cloned());
         context.insert("recentMessages", list(&self.memory.recent));
         context.insert("semanticMatches", list(&self.memory.matches));
@@ -122,6 +127,12 @@ impl LoopState {
             let numbers = meaning.iter().map(|one| f64::from(*one).into());
             told.insert("meaning", Value::array(numbers));
         }
+        if let Some(why) = &self.memory.no_embedding {
+            told.insert("no_meaning", why.as_str().into());
+        }
+        if self.is_remembered {
+            told.insert("remembered", true.into());
+        }
         told.insert("plan", self.plan.to_value());
         if let Some(by) = self.by {
             told.insert("planner", by.as_str().into());
@@ -150,7 +161,7 @@ impl LoopState {
         Value::object([("loop", told.into())])
     }
 
-    /// Reads what [`Course::to_value`] wrote; `None` for anything else.
+    /// Reads what [`Self::to_value`] wrote; `None` for anything else.
     pub(super) fn from_value(value: &Value) -> Option<Self> {
         let value = value.get("loop")?;
         let list = |key| value.get(key).and_then(Value::as_array).unwrap_or_default();
@@ -166,6 +177,10 @@ impl LoopState {
                     let number = |one: &Value| one.as_f64().map(|number| number as f32);
                     all.iter().filter_map(number).collect()
                 }),
+                no_embedding: value
+                    .get("no_meaning")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
             },
             plan: ToolPlan::from_value(value.get("plan")?).ok()?,
             by: value
@@ -185,6 +200,7 @@ impl LoopState {
                 .and_then(|kept| ToolPlan::from_value(kept).ok())
                 .map(|plan| plan.steps)
                 .unwrap_or_default(),
+            is_remembered: value.get("remembered").and_then(Value::as_bool) == Some(true),
             upstream: None,
         })
     }

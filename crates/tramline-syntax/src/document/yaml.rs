@@ -2,7 +2,7 @@
 
 use super::build::{BuiltTree, LimitReached, TreeBuilder};
 use super::spans::{SourcePosition, SourceRange, YamlStyle, place};
-use super::{DEPTH_MAX, char_span, core_schema};
+use super::{DEPTH_MAX, char_span, core_schema, yaml_repair};
 use crate::FlawCollector;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
 use tramline_expr::Value;
@@ -197,6 +197,14 @@ fn report_syntax_error(error: &ScanError, text: &str, flaws: &mut FlawCollector)
         let message = format!("nested deeper than {DEPTH_MAX} levels");
         let hint = "flatten it";
         return flaws.add(FlawCode::Unreadable, place, message, hint);
+    }
+    if let Some((place, hint)) = yaml_repair::find(text, place.line) {
+        return flaws.add(
+            FlawCode::Syntax,
+            place,
+            format!("invalid YAML: {info}"),
+            hint,
+        );
     }
     let line = text.lines().nth(place.line.saturating_sub(1));
     let hint = syntax_hint(info, line.unwrap_or_default());

@@ -48,6 +48,17 @@ impl<'t> LineIndex<'t> {
         (line, self.chars_before(byte) - self.chars_before(start) + 1)
     }
 
+    /// The byte offset of a line and column, from 1; the end of the text if there is no such line.
+    pub fn byte_offset(&self, line: usize, column: usize) -> usize {
+        let start = line.checked_sub(1).and_then(|line| self.starts.get(line));
+        let Some(start) = start.copied() else {
+            return self.text.len();
+        };
+        let rest = &self.text[start..];
+        let inside = rest.char_indices().nth(column.saturating_sub(1));
+        start + inside.map_or(rest.len(), |(at, _)| at)
+    }
+
     /// The number of characters before a byte offset.
     fn chars_before(&self, byte: usize) -> usize {
         let block = byte / BLOCK_BYTES;

@@ -53,6 +53,7 @@ impl Graph {
                     workflow.edges.len()
                 ),
                 suggestion: Some("split it into several workflows".into()),
+                meant: None,
             });
             return Err(problems);
         }
@@ -104,6 +105,7 @@ fn index_ids(workflow: &Workflow, problems: &mut Vec<Problem>) -> HashMap<Str, N
                 location: ProblemLocation::Node(place),
                 message: format!("the id `{}` is used twice", node.id),
                 suggestion: Some("give one of them another id".into()),
+                meant: None,
             });
         } else {
             by_id.insert(node.id.clone(), place);
@@ -173,10 +175,67 @@ fn unknown_node(edge: usize, id: &str, workflow: &Workflow, many: bool) -> Probl
         code: FlawCode::UnknownNode,
         location: ProblemLocation::Edge(edge),
         message: format!("there is no node `{id}`"),
-        suggestion: near
+        suggestion: called_by(id, workflow)
+            .or(near)
             .map(|known| format!("did you mean `{known}`?"))
+            .or_else(|| missing_exit(id, workflow))
             .or_else(|| Some("name a node of this graph".into())),
+        meant: None,
     }
+}
+
+/// The only node that calls a tool of this name.
+fn called_by<'w>(tool: &str, workflow: &'w Workflow) -> Option<&'w str> {
+    let mut nodes = workflow.nodes.iter().filter(|node| match &node.action {
+        Action::Call { tool: name, .. } => name.tool == tool || name.to_string() == tool,
+        Action::Entry
+        | Action::Exit
+        | Action::Compute { .. }
+        | Action::Choose { .. }
+        | Action::Wait(_) => false,
+    });
+    let only = nodes.next()?;
+    nodes.next().is_none().then_some(only.id.as_str())
+}
+
+/// How to add the exit that an edge leads to, if the graph has an entry and no exit.
+fn missing_exit(id: &str, workflow: &Workflow) -> Option<String> {
+    const NAMES: [&str; 6] = ["exit", "end", "done", "finish", "stop", "return"];
+    let has = |action: &Action| workflow.nodes.iter().any(|node| node.action == *action);
+    let is_exit = NAMES.contains(&id.to_lowercase().as_str());
+    (is_exit && has(&Action::Entry) && !has(&Action::Exit))
+        .then(|| format!("add `- {{id: {id}, type: exit}}` to the nodes"))
+}
+
+/// Operators of other languages, with ours.
+const FOREIGN_OPERATORS: [(&str, &str); 5] = [
+    ("===", "="),
+    ("!==", "!="),
+    ("==", "="),
+    ("&&", "and"),
+    ("||", "or"),
+];
+
+/// The first operator of another language in a source that does not compile, and ours in its place.
+fn foreign_operator(source: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
+    let mut quote = None;
+    let mut is_escaped = false;
+    for (at, c) in source.char_indices() {
+        match quote {
+            Some(_) if is_escaped => is_escaped = false,
+            Some(_) if c == '\\' => is_escaped = true,
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'' | '`') => quote = Some(c),
+            None => {
+                let starts = |(theirs, _): &&(&str, &str)| source[at..].starts_with(theirs);
+                if let Some((theirs, ours)) = FOREIGN_OPERATORS.iter().find(starts) {
+                    return Some((at..at + theirs.len(), ours));
+                }
+            }
+        }
+    }
+    None
 }
 
 /// A run starts at the entry; a graph without one starts at every node without incoming edges.
@@ -339,6 +398,14 @@ impl NodeCompiler<'_> {
             }
             Err(error) => {
                 self.add_problem(FlawCode::BadExpression, part, pointer.to_owned(), error);
+                if let (Some(problem), Some((place, ours))) =
+                    (self.problems.last_mut(), foreign_operator(source))
+                {
+                    problem.suggestion = Some(format!("write `{ours}`"));
+                    if let ProblemLocation::Inside { span, .. } = &mut problem.location {
+                        *span = Some(place);
+                    }
+                }
                 None
             }
         }
@@ -373,6 +440,7 @@ impl NodeCompiler<'_> {
             },
             message: format!("{} ({})", error.message, error.code),
             suggestion,
+            meant: None,
         });
     }
 

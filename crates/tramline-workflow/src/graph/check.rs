@@ -1,6 +1,6 @@
 //! Checks the structure of a graph.
 
-use super::{Graph, Problem, ProblemLocation};
+use super::{Graph, NodePart, Problem, ProblemLocation};
 use crate::flaw::FlawCode;
 use crate::ids::NodeIx;
 use crate::text::nearest;
@@ -37,6 +37,7 @@ fn problem(code: FlawCode, spot: ProblemLocation, message: String, suggestion: &
         location: spot,
         message,
         suggestion: Some(suggestion.to_owned()),
+        meant: None,
     }
 }
 
@@ -61,7 +62,7 @@ fn check_entries(graph: &Graph, problems: &mut Vec<Problem>) {
             FlawCode::NoEntry,
             ProblemLocation::Workflow,
             format!("`{}` has no entry", graph.workflow.name),
-            "add a node with `type: entry` whose `next` is the first node",
+            &missing_entry(graph),
         ));
     }
     for at in node_indexes(graph)
@@ -74,6 +75,27 @@ fn check_entries(graph: &Graph, problems: &mut Vec<Problem>) {
             format!("an edge leads back to the entry `{}`", graph.node(at).id),
             "connect it to the node after the entry instead",
         ));
+    }
+}
+
+/// How to add an entry before the only node that no edge leads to.
+fn missing_entry(graph: &Graph) -> String {
+    let mut first = node_indexes(graph).filter(|at| graph.in_degree(*at) == 0);
+    match (first.next(), first.next(), graph.find("entry")) {
+        (Some(first), None, None) => {
+            let first = &graph.node(first).id;
+            format!("add `- {{id: entry, type: entry, next: {first}}}` to the nodes")
+        }
+        _ => "add a node with `type: entry` whose `next` is the first node".to_owned(),
+    }
+}
+
+/// How to continue after a node: with the next one in the document, if nothing else leads there.
+fn missing_next(graph: &Graph, at: NodeIx, reached: &[bool]) -> String {
+    let next = NodeIx(at.0 + 1);
+    match reached.get(next.index()) {
+        Some(false) => format!("add `next: {}` to it", graph.node(next).id),
+        Some(true) | None => "give it a `next`".to_owned(),
     }
 }
 
@@ -108,15 +130,23 @@ fn check_labels(graph: &Graph, problems: &mut Vec<Problem>) {
                 .iter()
                 .any(|edge| edge.from == graph.node(at).id && edge.label == *label);
             if !broken && !known().any(|have| have == label) {
+                let branch = rules.iter().position(|choice| choice.label == *label);
                 problems.push(Problem {
                     code: FlawCode::DeadEnd,
-                    location: ProblemLocation::Node(at),
+                    location: ProblemLocation::Inside {
+                        node: at,
+                        part: NodePart::Branch(branch.unwrap_or(rules.len())),
+                        pointer: String::new(),
+                        span: None,
+                        name: None,
+                    },
                     message: format!(
                         "`{}` may pick `{label}`, but no edge has that label",
                         graph.node(at).id
                     ),
                     suggestion: nearest(label, known().map(Str::as_str))
                         .map(|near| format!("did you mean `{near}`?")),
+                    meant: None,
                 });
             }
         }
@@ -190,7 +220,7 @@ fn check_exits(graph: &Graph, reached: &[bool], problems: &mut Vec<Problem>) {
                     "`{}` has no outgoing edge labelled `{DEFAULT_LABEL}`",
                     node.id
                 ),
-                "give it a `next`",
+                &missing_next(graph, at, reached),
             ));
         } else if !arrives[at.index()] {
             problems.push(problem(

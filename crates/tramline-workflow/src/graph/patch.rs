@@ -73,6 +73,7 @@ impl Patch {
                 location: spot,
                 message,
                 suggestion: Some(hint.to_owned()),
+                meant: None,
             });
         };
         if !graph.is_extensible() {
@@ -130,5 +131,6 @@ fn find_cycle(graph: &Graph, old: usize) -> Option<Problem> {
         location: ProblemLocation::Node(first),
         message: format!("these tasks depend on each other: {}", names.join(", ")),
         suggestion: Some("remove one of the dependencies".into()),
+        meant: None,
     })
 }

@@ -16,6 +16,34 @@ pub struct Problem {
     pub message: String,
     /// How to fix it.
     pub suggestion: Option<String>,
+    /// The text with references that was probably meant, for the reader to write in the syntax of its format.
+    pub meant: Option<Vec<MeantPart>>,
+}
+
+/// A part of a text with references.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MeantPart {
+    /// Plain text.
+    Text(String),
+    /// A path into the output of a node, or into a variable with its `$`, as JSONata.
+    Path {
+        /// The node's id, or the variable with its `$`.
+        root: Str,
+        /// The rest of the path, as JSONata: empty, `.key` or `[0]`.
+        rest: String,
+    },
+}
+
+impl MeantPart {
+    /// These parts as one JSONata expression.
+    pub fn expression(parts: &[Self]) -> String {
+        let written = parts.iter().map(|part| match part {
+            Self::Text(text) => tramline_expr::Value::from(text.as_str()).to_json(),
+            Self::Path { root, rest } => format!("{root}{rest}"),
+        });
+        let written: Vec<_> = written.collect();
+        written.join(" & ")
+    }
 }
 
 /// A part of a workflow.
@@ -42,6 +70,29 @@ pub enum ProblemLocation {
     },
 }
 
+impl ProblemLocation {
+    /// Whether both are the same text of the same node.
+    pub(super) fn is_at(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Inside {
+                    node,
+                    part,
+                    pointer,
+                    ..
+                },
+                Self::Inside {
+                    node: its_node,
+                    part: its_part,
+                    pointer: its_pointer,
+                    ..
+                },
+            ) => (node, part, pointer) == (its_node, its_part, its_pointer),
+            (Self::Workflow | Self::Node(_) | Self::Edge(_) | Self::Inside { .. }, _) => false,
+        }
+    }
+}
+
 /// A name in an expression, and what it is looked up in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferencedName {
@@ -58,6 +109,8 @@ pub enum NodePart {
     Arguments,
     /// The name of an argument of a call.
     ArgumentName,
+    /// The name of the tool that is called.
+    ToolName,
     /// The items of a fan-out call.
     Items,
     /// The time of a wait.
@@ -66,6 +119,8 @@ pub enum NodePart {
     Expression,
     /// One rule of a switch, by index.
     Rule(usize),
+    /// The branch that a rule of a switch picks, by index; the one after the last rule is the default.
+    Branch(usize),
     /// The schema of the input or of the result.
     Schema(&'static str),
 }

@@ -7,7 +7,12 @@
 mod arguments;
 mod availability;
 mod findings;
+mod look_alikes;
+mod suggestions;
 
+pub use findings::nearest_function;
+
+use super::problem::MeantPart;
 use super::{Graph, NodePart, Problem, ProblemLocation};
 use crate::flaw::FlawCode;
 use crate::form::{CANCEL_LABEL, DECLINE_LABEL, TIMEOUT_LABEL};
@@ -17,6 +22,7 @@ use crate::tool_schema::ToolSchemas;
 use crate::workflow::{Action, FanOutSpec, ItemFailures, Template, WaitTime};
 use availability::Availability;
 use std::cell::RefCell;
+use std::sync::Arc;
 use tramline_expr::{
     AnalysisData, AnalysisScope, Expression, Limits, NoHost, OtherFields, RootName, Rule, Shape,
     Str, Value, analyze,
@@ -37,8 +43,10 @@ pub(super) fn check(graph: &Graph, tools: &dyn ToolSchemas, problems: &mut Vec<P
         shapes: vec![Shape::Any; count],
         availability: RefCell::new(Availability::new(graph, is_connected)),
         problems: Vec::new(),
+        foreign: Vec::new(),
         node: NodeIx(0),
     };
+    suggestions::name_duplicates(graph, problems);
     let mut order: Vec<u32> = (0..count as u32).collect();
     // Components are numbered from the end of the graph.
     order.sort_by_key(|at| std::cmp::Reverse(graph.components.of[*at as usize]));
@@ -48,6 +56,14 @@ pub(super) fn check(graph: &Graph, tools: &dyn ToolSchemas, problems: &mut Vec<P
         checker.shapes[at as usize] = shape;
         if checker.problems.len() >= PROBLEMS_MAX {
             break;
+        }
+    }
+    for (at, meant) in std::mem::take(&mut checker.foreign) {
+        // The expression does not compile because it is in another syntax.
+        let is_it = |problem: &&mut Problem| problem.location.is_at(&at) && problem.meant.is_none();
+        if let Some(problem) = problems.iter_mut().find(is_it) {
+            problem.location = at;
+            problem.meant = Some(meant);
         }
     }
     let mut found = checker.problems;
@@ -62,6 +78,8 @@ struct StaticChecker<'g> {
     shapes: Vec<Shape>,
     availability: RefCell<Availability<'g>>,
     problems: Vec<Problem>,
+    /// Expressions in the syntax of another format, with what was meant.
+    foreign: Vec<(ProblemLocation, Vec<MeantPart>)>,
     node: NodeIx,
 }
 
@@ -78,6 +96,7 @@ impl<'g> StaticChecker<'g> {
             Action::Exit => return Shape::Any,
             Action::Call { tool, arguments } => {
                 let schema = self.tools.find(tool);
+                self.check_builtin(tool);
                 let variables = self.fan_out_variables(node.each.as_deref());
                 let given = self.template(arguments, NodePart::Arguments, "", &variables);
                 if let Some(schema) = &schema {
@@ -131,6 +150,7 @@ impl<'g> StaticChecker<'g> {
             return Vec::new();
         };
         let items = self.template(&each.items, NodePart::Items, "", &[]);
+        self.check_items(&each.items, &items);
         let item = match items {
             Shape::List(item) | Shape::Items(item) => (*item).clone(),
             one @ (Shape::Any | Shape::Text | Shape::Number | Shape::Bool | Shape::Object(_)) => {
@@ -148,7 +168,12 @@ impl<'g> StaticChecker<'g> {
         variables: &[(Str, Shape)],
     ) -> Shape {
         match template {
-            Template::Literal(value) => Shape::of_value(value),
+            Template::Literal(value) => {
+                if matches!(part, NodePart::Arguments | NodePart::Items) {
+                    self.check_literal(value, part, pointer, variables);
+                }
+                Shape::of_value(value)
+            }
             Template::Expr(source) => self.expression(source, part, pointer, variables),
             Template::Object(fields) => {
                 let shapes = fields.iter().map(|(key, field)| {
@@ -175,6 +200,15 @@ impl<'g> StaticChecker<'g> {
         pointer: &str,
         variables: &[(Str, Shape)],
     ) -> Shape {
+        if matches!(part, NodePart::Arguments | NodePart::Items)
+            && ["${", "$OUTPUT"]
+                .iter()
+                .any(|sign| source.starts_with(sign))
+            && let Some(meant) = self.look_alike(source, variables)
+        {
+            self.report_foreign(source, part, pointer, meant);
+            return Shape::Any;
+        }
         let find = |name: &str| self.root_name(name);
         let scope = AnalysisScope {
             data: AnalysisData::Root(&find),
@@ -204,7 +238,10 @@ impl<'g> StaticChecker<'g> {
                 Ok(true) => "the rule is always true: it does not refer to any data",
                 Ok(false) | Err(_) => "the rule is never true: it does not refer to any data",
             };
-            let hint = "refer to data with `var`; for the default, leave the rule out";
+            let hint = match self.with_references(rule) {
+                Some(meant) => format!("write `{}`", meant.to_json()),
+                None => "refer to data with `var`; for the default, leave the rule out".to_owned(),
+            };
             self.report(FlawCode::ConstantRule, part, "", message.to_owned(), hint);
             return;
         }
@@ -268,6 +305,7 @@ impl<'g> StaticChecker<'g> {
             },
             message,
             suggestion: (!suggestion.is_empty()).then_some(suggestion),
+            meant: None,
         });
     }
 }
@@ -279,7 +317,27 @@ fn with_failure(output: &Shape) -> Shape {
         ("message".into(), Shape::Text),
         ("data".into(), Shape::Any),
     ];
-    output.with_field("error", Shape::object(error, OtherFields::Undeclared))
+    let error = Shape::object(error, OtherFields::Undeclared);
+    match output {
+        Shape::Object(_) => output.with_field("error", error),
+        Shape::List(item) | Shape::Items(item) => Shape::Items(Arc::new(with_error(item, error))),
+        Shape::Any | Shape::Text | Shape::Number | Shape::Bool => {
+            Shape::Items(Arc::new(with_error(&Shape::Any, error)))
+        }
+    }
+}
+
+/// The shape of an item that may be a failure instead.
+fn with_error(item: &Shape, error: Shape) -> Shape {
+    match item {
+        Shape::Object(_) => item.with_field("error", error),
+        Shape::Any
+        | Shape::Text
+        | Shape::Number
+        | Shape::Bool
+        | Shape::List(_)
+        | Shape::Items(_) => Shape::object(vec![("error".into(), error)], OtherFields::Any),
+    }
 }
 
 /// The text of the `var` at a pointer into a rule.

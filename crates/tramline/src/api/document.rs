@@ -71,6 +71,15 @@ pub struct ToolInfo {
 }
 
 impl ToolInfo {
+    pub(super) fn of_tool(tool: &tramline_engine::ports::Tool) -> Self {
+        Self {
+            name: tool.name.to_string(),
+            description: tool.description.as_ref().map(ToString::to_string),
+            input_schema: Some(Json::from(&tool.input_schema)),
+            output_schema: tool.output_schema.as_ref().map(Json::from),
+        }
+    }
+
     fn of(workflow: &Workflow) -> Self {
         Self {
             name: workflow.name.to_string(),

@@ -8,16 +8,21 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 use tokio_util::task::AbortOnDropHandle;
 use tramline_builtin::SERVER;
 use tramline_engine::long_work;
 use tramline_engine::ports::{self, ServerTools, ToolCallRequest, ToolHints, Tools};
 use tramline_expr::{Str, Value};
+use tramline_views::pause_view::FileChange;
 use tramline_workflow::failure::{Failure, FailureKind};
 use tramline_workflow::ids::ToolName;
 use tramline_workflow::schema::Checker;
 use tramline_workflow::text::nearest;
+
+/// At most this many tools of a program's own: planners and searches read all of them.
+const TOOLS_MAX: usize = 10_000;
 
 type ToolFuture = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type ToolFn = dyn Fn(Value) -> ToolFuture + Send + Sync;
@@ -126,10 +131,18 @@ fn output<R: Serialize, E: fmt::Display>(ended: Result<R, E>) -> Result<Value, F
         .map_err(|error| Failure::new(FailureKind::BadAnswer, error.to_string()))
 }
 
-/// A server made of the program's own tools.
+/// The program's own tools, by server; calls of other servers' tools are passed on.
 pub(crate) struct AppTools {
-    server: Str,
-    tools: BTreeMap<Str, AppTool>,
+    servers: RwLock<BTreeMap<Str, AppServer>>,
+    rest: Arc<dyn Tools>,
+}
+
+/// One server of the program's own tools.
+#[derive(Default)]
+struct AppServer {
+    tools: BTreeMap<Str, Arc<AppTool>>,
+    /// The definitions, shared with everybody who lists them.
+    listed: Arc<Vec<Arc<ports::Tool>>>,
 }
 
 struct AppTool {
@@ -138,52 +151,85 @@ struct AppTool {
     work: Arc<ToolFn>,
 }
 
+impl AppTool {
+    fn new(server: &Str, tool: &Tool) -> Result<Self, String> {
+        let name = ToolName::new(server.clone(), tool.name.clone());
+        let input_schema = Value::from(tool.input_schema.clone());
+        let checker = Checker::new(&input_schema)
+            .map_err(|bad| format!("the input schema of {name} is invalid: {bad}"))?;
+        let definition = ports::Tool {
+            name,
+            title: None,
+            description: Some(tool.description.clone()),
+            input_schema,
+            output_schema: tool.output_schema.clone().map(Value::from),
+            hints: tool.hints,
+        };
+        Ok(Self {
+            definition: Arc::new(definition),
+            checker,
+            work: Arc::clone(&tool.work),
+        })
+    }
+}
+
 impl AppTools {
-    /// The tools of a server, if each has a unique name and a valid schema.
-    pub(crate) fn new(server: &Str, tools: &[Tool]) -> Result<Self, String> {
+    /// The tools of some servers, if each has a unique name and a valid schema.
+    pub(crate) fn new(
+        rest: Arc<dyn Tools>,
+        servers: &BTreeMap<Str, Vec<Tool>>,
+    ) -> Result<Self, String> {
+        let own = Self {
+            servers: RwLock::default(),
+            rest,
+        };
+        for (server, tools) in servers {
+            for tool in tools {
+                own.register(server, tool)?;
+            }
+        }
+        Ok(own)
+    }
+
+    /// Adds a tool to a server, which need not exist.
+    pub(crate) fn register(&self, server: &Str, tool: &Tool) -> Result<(), String> {
         if server == SERVER {
             return Err(format!(
                 "`{SERVER}` is reserved for Tramline's built-in tools; choose another server name"
             ));
         }
-        let mut named = BTreeMap::new();
-        for tool in tools {
-            let name = ToolName::new(server.clone(), tool.name.clone());
-            let input_schema = Value::from(tool.input_schema.clone());
-            let checker = Checker::new(&input_schema)
-                .map_err(|bad| format!("the input schema of {name} is invalid: {bad}"))?;
-            let about = ports::Tool {
-                name: name.clone(),
-                title: None,
-                description: Some(tool.description.clone()),
-                input_schema,
-                output_schema: tool.output_schema.clone().map(Value::from),
-                hints: tool.hints,
-            };
-            let own = AppTool {
-                definition: Arc::new(about),
-                checker,
-                work: Arc::clone(&tool.work),
-            };
-            if named.insert(tool.name.clone(), own).is_some() {
-                return Err(format!("there are two tools named {name}; rename one"));
-            }
+        let own = AppTool::new(server, tool)?;
+        let name = own.definition.name.clone();
+        let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
+        let count: usize = servers.values().map(|server| server.tools.len()).sum();
+        if count >= TOOLS_MAX {
+            return Err(format!("a program can have {TOOLS_MAX} tools of its own"));
         }
-        let server = server.clone();
-        Ok(Self {
-            server,
-            tools: named,
-        })
+        let shelf = servers.entry(server.clone()).or_default();
+        if shelf.tools.contains_key(&name.tool) {
+            return Err(format!("there are two tools named {name}; rename one"));
+        }
+        shelf.tools.insert(name.tool, Arc::new(own));
+        let listed = shelf.tools.values().map(|own| Arc::clone(&own.definition));
+        shelf.listed = Arc::new(listed.collect());
+        Ok(())
     }
 
-    fn definitions(&self) -> impl Iterator<Item = Arc<ports::Tool>> + '_ {
-        self.tools.values().map(|own| Arc::clone(&own.definition))
+    fn servers(&self) -> RwLockReadGuard<'_, BTreeMap<Str, AppServer>> {
+        self.servers.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tool(&self, name: &ToolName) -> Result<&AppTool, Failure> {
-        let own = self.tools.get(&name.tool);
-        own.filter(|_| name.server == self.server).ok_or_else(|| {
-            let near = nearest(&name.tool, self.tools.keys().map(Str::as_str))
+    fn is_own(&self, server: &str) -> bool {
+        self.servers().contains_key(server)
+    }
+
+    fn tool(&self, name: &ToolName) -> Result<Arc<AppTool>, Failure> {
+        let servers = self.servers();
+        let tools = servers.get(&name.server).map(|server| &server.tools);
+        let own = tools.and_then(|tools| tools.get(&name.tool));
+        own.cloned().ok_or_else(|| {
+            let names = tools.into_iter().flat_map(BTreeMap::keys);
+            let near = nearest(&name.tool, names.map(Str::as_str))
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let message = format!("unknown tool {name}{near}");
             Failure::new(FailureKind::UnknownTool, message)
@@ -194,33 +240,94 @@ impl AppTools {
 #[async_trait]
 impl Tools for AppTools {
     fn known(&self, name: &ToolName) -> Option<Arc<ports::Tool>> {
-        self.tool(name).ok().map(|own| Arc::clone(&own.definition))
+        match self.is_own(&name.server) {
+            true => self.tool(name).ok().map(|own| Arc::clone(&own.definition)),
+            false => self.rest.known(name),
+        }
     }
 
     async fn find(&self, name: &ToolName) -> Result<Arc<ports::Tool>, Failure> {
-        self.tool(name).map(|own| Arc::clone(&own.definition))
+        match self.is_own(&name.server) {
+            true => self.tool(name).map(|own| Arc::clone(&own.definition)),
+            false => self.rest.find(name).await,
+        }
     }
 
     async fn list(&self) -> Vec<ServerTools> {
-        vec![ServerTools {
-            server: self.server.clone(),
-            tools: Ok(self.definitions().collect()),
-        }]
+        let own = |(server, shelf): (&Str, &AppServer)| ServerTools {
+            server: server.clone(),
+            tools: Ok(shelf.listed.to_vec()),
+        };
+        let mut all: Vec<_> = self.servers().iter().map(own).collect();
+        let others = self.rest.list().await;
+        all.extend(
+            others
+                .into_iter()
+                .filter(|other| !self.is_own(&other.server)),
+        );
+        all
     }
 
     fn sources(&self) -> Vec<ports::ServerSource> {
-        vec![ports::ServerSource {
-            server: self.server.clone(),
+        let own = |(server, shelf): (&Str, &AppServer)| ports::ServerSource {
+            server: server.clone(),
             fingerprint: None,
-            tools: Some(Arc::new(self.definitions().collect())),
-        }]
+            tools: Some(Arc::clone(&shelf.listed)),
+        };
+        let mut all: Vec<_> = self.servers().iter().map(own).collect();
+        let others = self.rest.sources();
+        all.extend(
+            others
+                .into_iter()
+                .filter(|other| !self.is_own(&other.server)),
+        );
+        all
     }
 
-    fn exchange(&self, _: &ToolName, _: &str) -> Option<ports::Exchange> {
-        None
+    fn starting(&self) -> Vec<ports::StartingServer> {
+        self.rest.starting()
+    }
+
+    async fn list_server(&self, server: &str) -> Option<ports::ListedTools> {
+        let own = self
+            .servers()
+            .get(server)
+            .map(|own| Arc::clone(&own.listed));
+        match own {
+            Some(listed) => Some(Ok(listed)),
+            None => self.rest.list_server(server).await,
+        }
+    }
+
+    async fn preview(&self, name: &ToolName, arguments: &Value) -> Option<FileChange> {
+        match self.is_own(&name.server) {
+            true => None,
+            false => self.rest.preview(name, arguments).await,
+        }
+    }
+
+    async fn document(&self, path: &str, patience: Duration) -> Result<String, Failure> {
+        self.rest.document(path, patience).await
+    }
+
+    fn unusable(&self, name: &ToolName) -> Option<String> {
+        match self.is_own(&name.server) {
+            true => None,
+            false => self.rest.unusable(name),
+        }
+    }
+
+    fn exchange(&self, name: &ToolName, key: &str) -> Option<ports::Exchange> {
+        match self.is_own(&name.server) {
+            true => None,
+            false => self.rest.exchange(name, key),
+        }
     }
 
     async fn call(&self, call: ToolCallRequest) -> Result<Value, Failure> {
+        if !self.is_own(&call.tool.server) {
+            return self.rest.call(call).await;
+        }
         let own = self.tool(&call.tool)?;
         let failed = |kind, how: &str| Err(Failure::new(kind, format!("{} {how}", call.tool)));
         if call.cancel.is_cancelled() {
@@ -254,8 +361,12 @@ impl Tools for AppTools {
 mod tests {
     use super::*;
     use serde_json::json;
-    use std::time::Duration;
-    use tramline_engine::testing::tools_contract;
+    use tramline_engine::testing::{FakeTools, tools_contract};
+
+    fn own(server: &str, tools: &[Tool]) -> Result<AppTools, String> {
+        let servers = BTreeMap::from([(server.into(), tools.to_vec())]);
+        AppTools::new(Arc::new(FakeTools::new()), &servers)
+    }
 
     #[tokio::test]
     async fn own_tools_keep_the_contract() {
@@ -273,7 +384,7 @@ mod tests {
             Tool::with_schema("fail", "Fails.", object(), fail),
             Tool::with_schema("sleep", "Sleeps.", object(), sleep),
         ];
-        let own = AppTools::new(&"app".into(), &tools).unwrap();
+        let own = super::tests::own("app", &tools).unwrap();
         tools_contract(Arc::new(own), "app").await;
     }
 
@@ -283,7 +394,7 @@ mod tests {
             Ok::<_, String>(given["nothing"].as_str().unwrap().to_owned())
         };
         let tool = Tool::with_schema("bad", "Panics.", json!({}), bad);
-        let own = AppTools::new(&"app".into(), &[tool]).unwrap();
+        let own = super::tests::own("app", &[tool]).unwrap();
         let call = ToolCallRequest {
             tool: ToolName::new("app", "bad"),
             arguments: Value::object::<&str>([]),
@@ -301,8 +412,8 @@ mod tests {
         let tool =
             |schema| Tool::with_schema("x", "X.", schema, |a: Json| async { Ok::<_, String>(a) });
         let twice = [tool(json!({})), tool(json!({}))];
-        assert!(AppTools::new(&"app".into(), &twice).is_err());
-        assert!(AppTools::new(&"builtin".into(), &[tool(json!({}))]).is_err());
-        assert!(AppTools::new(&"app".into(), &[tool(json!({ "type": "strin" }))]).is_err());
+        assert!(own("app", &twice).is_err());
+        assert!(own("builtin", &[tool(json!({}))]).is_err());
+        assert!(own("app", &[tool(json!({ "type": "strin" }))]).is_err());
     }
 }

@@ -23,6 +23,8 @@ mod history;
 mod hooks;
 #[path = "../../examples/own_tool.rs"]
 mod own_tool;
+#[path = "../../examples/planner_loop.rs"]
+mod planner_loop;
 #[path = "../../examples/run.rs"]
 mod run;
 #[path = "../../examples/serve.rs"]
@@ -37,6 +39,36 @@ fn at_home() {
 async fn the_run_example_counts_files() {
     at_home();
     assert_eq!(run::count().await.unwrap(), json!({ "count": 2 }));
+}
+
+#[tokio::test]
+async fn the_planner_loop_example_runs_its_own_plan_with_mock_tools() {
+    let response = planner_loop::skills("Which skills does Ada lack?")
+        .await
+        .unwrap();
+    assert!(response.success(), "{response:?}");
+    let outputs = response
+        .results
+        .iter()
+        .map(|result| result.output.to_json());
+    let outputs: Vec<_> = outputs.collect();
+    let wanted = [
+        r#"{"missing":["Rust"],"person":"Ada","role":"engineer"}"#,
+        r#"{"weeks":2}"#,
+    ];
+    let sorted = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    for (output, wanted) in outputs.iter().zip(wanted) {
+        assert_eq!(sorted(output), sorted(wanted));
+    }
+    let reply = response.to_value();
+    assert_eq!(
+        reply.get("planner").and_then(|by| by.as_str()),
+        Some("program")
+    );
+    assert!(reply.get("open").is_none());
+    // The planner leaves other messages to the next one.
+    let other = planner_loop::skills("hello").await.unwrap();
+    assert_eq!(other.to_value().get("planner"), None);
 }
 
 #[tokio::test]

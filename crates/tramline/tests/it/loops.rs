@@ -267,3 +267,142 @@ async fn a_programs_own_tools_are_planned_over() {
     assert_eq!(stopped.status, LoopStatus::Failed);
     tramline.close().await;
 }
+
+#[tokio::test]
+async fn tools_are_registered_listed_and_fetched_after_opening() {
+    let tramline = Tramline::open(Config::in_memory()).unwrap();
+    let names = |tools: &[tramline::ToolInfo]| -> Vec<String> {
+        tools.iter().map(|tool| tool.name.clone()).collect()
+    };
+    let before = tramline.callable_tools().await.unwrap();
+    assert!(names(&before).contains(&"builtin:read-file".to_owned()));
+    assert!(tramline.callable_tool("app:greet").await.unwrap().is_none());
+    let greet = |name: &str| {
+        Tool::new(
+            name.to_owned(),
+            "Greets somebody by name.",
+            |greet: Greet| async move { Ok::<_, String>(format!("Hello, {}!", greet.name)) },
+        )
+        .read_only()
+    };
+    tramline.register(greet("greet")).unwrap();
+    tramline.register_of("crm", greet("welcome")).unwrap();
+    assert!(
+        tramline.register(greet("greet")).is_err(),
+        "the name is taken"
+    );
+    assert!(tramline.register_of("builtin", greet("x")).is_err());
+    let after = names(&tramline.callable_tools().await.unwrap());
+    assert!(after.contains(&"app:greet".to_owned()) && after.contains(&"crm:welcome".to_owned()));
+    let tool = tramline
+        .callable_tool("crm:welcome")
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(tool.input_schema.unwrap()["required"], json!(["name"]));
+    let plan = json!([{"tool": "crm:welcome", "args": {"name": "Ada"}}, {"tool": "greet", "args": {"name": "Bo"}}]);
+    let response = tramline
+        .run_loop(LoopRequest::new("greet both").plan(plan))
+        .await
+        .unwrap();
+    assert!(response.success(), "{response:?}");
+    assert_eq!(response.results[1].output, "Hello, Bo!".into());
+    tramline.close().await;
+}
+
+#[tokio::test]
+async fn a_plan_of_which_nothing_can_run_has_failed() {
+    let tramline = Tramline::open(Config::in_memory()).unwrap();
+    let plan = json!([{"tool": "teleport", "args": {}}]);
+    for way in [OnFailure::Stop, OnFailure::Continue] {
+        let request = LoopRequest::new("go").plan(plan.clone()).on_error(way);
+        let response = tramline.run_loop(request).await.unwrap();
+        assert_eq!(response.status, LoopStatus::Failed, "{way:?}");
+        let open = response.to_value().get("open").unwrap().to_json();
+        assert!(open.contains("there is no tool `teleport`"), "{open}");
+    }
+    let asked = tramline
+        .run_loop(LoopRequest::new("go").plan(plan))
+        .await
+        .unwrap();
+    assert_eq!(asked.status, LoopStatus::PlanRequest);
+    let nothing = LoopRequest::new("go").plan(json!([]));
+    assert!(
+        tramline.run_loop(nothing).await.unwrap().success(),
+        "no steps, no failure"
+    );
+    tramline.close().await;
+}
+
+#[tokio::test]
+async fn a_tool_outside_the_available_ones_is_named_as_such() {
+    let tramline = Tramline::open(Config::in_memory()).unwrap();
+    let mut request = LoopRequest::new("read")
+        .on_error(OnFailure::Stop)
+        .plan(json!([
+            {"tool": "builtin:read-file", "args": {"path": "x"}},
+            {"tool": "list-directory", "args": {"path": "."}},
+            {"tool": "builtin:list-directroy", "args": {"path": "."}}
+        ]));
+    request.available_tools = Some(vec!["builtin:list-directory".into()]);
+    let response = tramline.run_loop(request).await.unwrap();
+    let errors: Vec<_> = response
+        .results
+        .iter()
+        .map(|result| result.error.clone())
+        .collect();
+    let outside = "`builtin:read-file` is not in `availableTools`";
+    assert_eq!(errors[0].as_deref(), Some(outside), "{errors:?}");
+    assert_eq!(errors[1], None);
+    tramline.close().await;
+}
+
+#[tokio::test]
+async fn a_message_for_which_a_plan_is_requested_is_remembered() {
+    let tramline = Tramline::open(Config::in_memory()).unwrap();
+    let ask = |text: &str| LoopRequest::new(text.to_owned()).session("s");
+    let asked = tramline
+        .run_loop(ask("arrange the archive of the museum"))
+        .await
+        .unwrap();
+    assert_eq!(asked.status, LoopStatus::PlanRequest);
+    let next = tramline
+        .run_loop(ask("and now?").plan(json!([])))
+        .await
+        .unwrap();
+    let context = next
+        .to_value()
+        .get("data")
+        .unwrap()
+        .get("context")
+        .unwrap()
+        .to_json();
+    assert!(
+        context.contains("arrange the archive of the museum"),
+        "{context}"
+    );
+    assert!(context.contains("no `embedder` is configured"), "{context}");
+    // The plan comes later, and its message is not remembered twice.
+    let runner = tramline.loop_runner();
+    let handle = asked.handle.unwrap();
+    let plan = json!({"plan": [{"tool": "builtin:list-directory", "args": {"path": "."}}]});
+    let plan = plan.into();
+    runner
+        .submit(&handle, &plan, &tramline::CallerContext::default())
+        .await
+        .unwrap();
+    let last = tramline
+        .run_loop(ask("well?").plan(json!([])))
+        .await
+        .unwrap();
+    let context = last
+        .to_value()
+        .get("data")
+        .unwrap()
+        .get("context")
+        .unwrap()
+        .to_json();
+    let recent = context.split("semanticMatches").next().unwrap();
+    assert_eq!(recent.matches("arrange the archive").count(), 1, "{recent}");
+    tramline.close().await;
+}

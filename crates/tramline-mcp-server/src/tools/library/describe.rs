@@ -6,6 +6,7 @@ use rmcp::model::CallToolResult;
 use tramline_catalog::registry::{ToolList, UnknownName};
 use tramline_engine::ports::Tool;
 use tramline_expr::{Map, Value};
+use tramline_formats::control_nodes::{ControlNode, control_nodes, find_control_node};
 use tramline_workflow::ids::ToolName;
 
 /// Maximum number of nodes described at once.
@@ -40,6 +41,10 @@ async fn describe_nodes(
     let registry = means.catalog.registry();
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     for name in names.iter().filter_map(Value::as_str) {
+        if let Some(node) = find_control_node(name) {
+            found.push(control_node(&node));
+            continue;
+        }
         match registry.find(name).await {
             Ok(tool) => {
                 let mut told = Map::new();
@@ -78,10 +83,18 @@ async fn search_nodes(
     let registry = means.catalog.registry();
     let found = registry.find_by_pattern(pattern, FOUND_MAX).await;
     let (list, found) = found.map_err(|error| store_error(&error))?;
+    let control = control_nodes().into_iter().filter(|node| {
+        let wanted = pattern.to_lowercase();
+        node.name.contains(&wanted) || node.description.to_lowercase().contains(&wanted)
+    });
+    let control: Vec<Value> = control.map(|node| short_control_node(&node)).collect();
     let mut data = Map::new();
-    data.insert("matches", found.total.into());
+    data.insert("matches", (found.total + control.len()).into());
     let shown = found.tools.iter().map(|tool| short_description(tool));
     data.insert("nodes", Value::array(shown));
+    if !control.is_empty() {
+        data.insert("control_nodes", Value::array(control));
+    }
     if let Some(near) = found.did_you_mean {
         data.insert("did_you_mean", near.into());
     }
@@ -98,6 +111,9 @@ async fn list_nodes(means: &CallContext) -> Result<CallToolResult, LibraryReplyE
         "nodes",
         Value::array(list.tools.iter().map(|tool| short_description(tool))),
     );
+    let control = control_nodes();
+    let control = control.iter().map(short_control_node);
+    data.insert("control_nodes", Value::array(control));
     add_unreachable(&mut data, &list);
     Ok(success(data.into(), None))
 }
@@ -114,6 +130,29 @@ fn short_description(tool: &Tool) -> Value {
         told.insert("description", cut.into());
     }
     told.into()
+}
+
+/// A node that is not a tool, with its fields and an example for each format.
+fn control_node(node: &ControlNode) -> Value {
+    let examples = node.examples.iter();
+    let examples = examples.map(|(format, text)| (format.name(), Value::from(*text)));
+    let mut told = Map::new();
+    told.insert("node_type", node.name.into());
+    told.insert("kind", "control".into());
+    told.insert("description", node.description.into());
+    if !node.fields.is_null() {
+        told.insert("fields", node.fields.clone());
+    }
+    told.insert("examples", Value::object(examples));
+    told.into()
+}
+
+fn short_control_node(node: &ControlNode) -> Value {
+    let description = node.description.split(". ").next().unwrap_or_default();
+    Value::object([
+        ("node_type", node.name.into()),
+        ("description", description.trim_end_matches('.').into()),
+    ])
 }
 
 /// Adds inputs, outputs and annotations of a tool.

@@ -10,16 +10,20 @@ use tramline_catalog::search::{Vector, fingerprint};
 /// The kind of these documents in the store.
 const KIND: &str = "meanings";
 
-/// The embedding of `said` and the texts similar to it; `None` without an embedder or if it fails, in which case words
-/// are compared. With a chat session's key, embeddings are read from and written to the store.
+/// The embedding of `said` and the texts similar to it; without an embedder or if it fails the reason, in which case
+/// words are compared. With a chat session's key, embeddings are read from and written to the store.
 pub(super) async fn similar_messages(
     planner: &Planner,
     key: Option<&str>,
     said: &str,
     texts: &[&str],
-) -> Option<(Vec<f32>, Vec<(usize, f64)>)> {
-    let embedder = planner.embedder.as_ref();
-    let embedder = embedder.filter(|_| !said.is_empty())?;
+) -> Result<(Vec<f32>, Vec<(usize, f64)>), String> {
+    let Some(embedder) = planner.embedder.as_ref() else {
+        return Err("no `embedder` is configured".to_owned());
+    };
+    if said.is_empty() {
+        return Err("the message is empty".to_owned());
+    }
     let documents = planner.documents(KIND);
     let seen = match key {
         Some(key) => documents.get(key).await.ok().flatten(),
@@ -36,9 +40,11 @@ pub(super) async fn similar_messages(
     }
     let mut vectors = Vec::new();
     for batch in asked.chunks(embedder.batch_max().max(1)) {
-        vectors.extend(embedder.embed(batch.to_vec()).await.ok()?);
+        let made = embedder.embed(batch.to_vec()).await;
+        vectors.extend(made.map_err(|why| format!("the embedder failed: {why}"))?);
     }
-    let meaning = vectors.first()?.clone();
+    let meaning = vectors.first().cloned();
+    let meaning = meaning.ok_or_else(|| "the embedder returned nothing".to_owned())?;
     let made = asked.iter().zip(vectors);
     known.extend(made.filter_map(|(text, vector)| Some((print(text), Vector::new(vector)?))));
     if let Some(key) = key {
@@ -52,7 +58,7 @@ pub(super) async fn similar_messages(
         known.get(&print(said)),
         texts.iter().map(|text| known.get(&print(text))),
     );
-    Some((meaning, near))
+    Ok((meaning, near))
 }
 
 /// The most similar vectors, by index.

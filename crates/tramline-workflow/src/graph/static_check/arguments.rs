@@ -43,10 +43,11 @@ impl StaticChecker<'_> {
             .flat_map(|map| map.keys())
             .map(Str::as_str)
             .collect();
-        let meant = self.unknown_arguments(tool, schema, &names, &known);
         let required = schema.get("required").and_then(Value::as_array);
         let required = required.unwrap_or_default().iter();
-        for name in required.filter_map(Value::as_str) {
+        let required: Vec<&str> = required.filter_map(Value::as_str).collect();
+        let meant = self.unknown_arguments(tool, schema, &names, (&known, &required));
+        for name in required {
             let is_given = names.iter().any(|given| *given == name);
             let has_default = properties
                 .and_then(|map| map.get(name))
@@ -83,9 +84,17 @@ impl StaticChecker<'_> {
         tool: &ToolName,
         schema: &Value,
         names: &[&Str],
-        known: &[&'k str],
+        (known, required): (&[&'k str], &[&'k str]),
     ) -> Vec<&'k str> {
         let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        let is_given = |known: &&str| names.iter().any(|given| given == known);
+        let unknown = names.iter().filter(|name| !known.contains(&name.as_str()));
+        // One unknown argument and one missing: the same under two names.
+        let mut missing = required.iter().copied().filter(|name| !is_given(name));
+        let only_missing = match (unknown.count(), missing.next(), missing.next()) {
+            (1, Some(only), None) if is_closed => Some(only),
+            _ => None,
+        };
         let mut meant = Vec::new();
         for name in names {
             if known.contains(&name.as_str()) {
@@ -93,7 +102,7 @@ impl StaticChecker<'_> {
             }
             let free = known.iter().copied();
             let free = free.filter(|known| !names.iter().any(|given| given == known));
-            let near = nearest(name, free);
+            let near = nearest(name, free).or(only_missing);
             let is_typo = near.is_some_and(|near| resembles(name, near));
             // A schema that does not exclude other arguments may have more than it lists.
             if !is_closed && !is_typo {
@@ -152,6 +161,12 @@ impl StaticChecker<'_> {
                 || format!("give {}", with_article(&wanted)),
                 |it| format!("write `{it}`"),
             );
+            let hint = match given.literal {
+                Some(_) => hint,
+                None => {
+                    conversion(&types).map_or(hint, |function| format!("wrap it in `{function}`"))
+                }
+            };
             self.report(
                 FlawCode::BadArgument,
                 NodePart::Arguments,
@@ -310,8 +325,17 @@ fn converted(types: &[&str], literal: Option<&Value>) -> Option<String> {
         Value::Bool(_) | Value::Number(_) => Some(Value::from(literal.to_json())),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     };
+    let word = match literal {
+        Value::String(text) => text.trim().to_lowercase(),
+        other => other.to_json(),
+    };
+    let truth = match word.as_str() {
+        "true" | "yes" | "on" | "1" => Some(Value::Bool(true)),
+        "false" | "no" | "off" | "0" => Some(Value::Bool(false)),
+        _ => None,
+    };
     let listed = Value::array([literal.clone()]);
-    let candidates = plain.into_iter().chain([listed]);
+    let candidates = plain.into_iter().chain(truth).chain([listed]);
     let mut candidates = candidates.filter(|value| {
         let given = GivenArgument {
             literal: Some(value),
@@ -320,4 +344,15 @@ fn converted(types: &[&str], literal: Option<&Value>) -> Option<String> {
         !value.is_null() && fits(types, &given)
     });
     candidates.next().map(|value| value.to_json())
+}
+
+/// The function that makes a value of one of these types from another one, around `…`.
+fn conversion(types: &[&str]) -> Option<&'static str> {
+    match types {
+        ["string"] => Some("$string(…)"),
+        ["number" | "integer"] => Some("$number(…)"),
+        ["boolean"] => Some("$boolean(…)"),
+        ["array"] => Some("[…]"),
+        _ => None,
+    }
 }

@@ -47,6 +47,18 @@ const OTHER_NAMES: [(&str, &str); 18] = [
     ("ceiling", "ceil"),
 ];
 
+/// Words of other languages, and what they are called here.
+const OTHER_WORDS: [(&str, &str); 5] = [
+    ("True", "true"),
+    ("False", "false"),
+    ("None", "null"),
+    ("nil", "null"),
+    ("undefined", "null"),
+];
+
+/// Fields that lists have in other languages.
+const COUNT_WORDS: [&str; 4] = ["length", "size", "count", "len"];
+
 /// A problem before it has a place.
 struct Worded {
     code: FlawCode,
@@ -62,9 +74,11 @@ impl StaticChecker<'_> {
         part: NodePart,
         pointer: &str,
     ) {
-        let Some(worded) = self.word(&finding) else {
+        let Some(mut worded) = self.word(&finding) else {
             return;
         };
+        let mut finding = finding;
+        self.improve(&mut worded, &mut finding, source);
         let of = match &finding.kind {
             FindingKind::UnknownField { of, .. } | FindingKind::NotAnObject { of, .. } => {
                 of.clone()
@@ -73,6 +87,7 @@ impl StaticChecker<'_> {
             | FindingKind::UnknownVariable(_)
             | FindingKind::UnknownRoot
             | FindingKind::NotYet
+            | FindingKind::TextSum
             | FindingKind::HostArgument(_) => String::new(),
         };
         let mut span = finding.span;
@@ -95,6 +110,7 @@ impl StaticChecker<'_> {
             },
             message: worded.message,
             suggestion: (!worded.suggestion.is_empty()).then_some(worded.suggestion),
+            meant: None,
         });
     }
 
@@ -131,6 +147,11 @@ impl StaticChecker<'_> {
                 None => self.unknown_node(name),
             },
             FindingKind::NotYet => self.not_yet(name),
+            FindingKind::TextSum => Worded {
+                code: FlawCode::BadExpression,
+                message: "`+` adds numbers, and this is text".to_owned(),
+                suggestion: "write `&`".to_owned(),
+            },
             FindingKind::UnknownField { of, known, certain } => {
                 return unknown_field(finding, of, known, *certain);
             }
@@ -141,6 +162,56 @@ impl StaticChecker<'_> {
                 suggestion: format!("use `{of}` without `.{shown}`"),
             },
         })
+    }
+
+    /// Improves a suggestion with the source around the name.
+    fn improve(&self, worded: &mut Worded, finding: &mut Finding, source: &str) {
+        let after = source.get(finding.span.end..).unwrap_or_default();
+        match &finding.kind {
+            // A function without its sign.
+            FindingKind::UnknownRoot if after.trim_start().starts_with('(') => {
+                if let Some(near) = nearest_function(&finding.name) {
+                    let name = display_name(&finding.name);
+                    worded.code = FlawCode::UnknownVariable;
+                    worded.message = format!("`{name}` is not a function");
+                    worded.suggestion = format!("did you mean `${near}`?");
+                }
+            }
+            FindingKind::UnknownRoot => {
+                let other = OTHER_WORDS
+                    .iter()
+                    .find(|(theirs, _)| *theirs == finding.name);
+                if let Some((_, ours)) = other {
+                    worded.suggestion = format!("did you mean `{ours}`?");
+                }
+            }
+            FindingKind::NotYet => {
+                if let Some(earlier) = self.earlier_node(source, finding.span.end) {
+                    let is_of_tasks =
+                        self.graph.workflow.unhandled == UnhandledFailure::SkipsDependents;
+                    if !is_of_tasks {
+                        worded.suggestion = format!("did you mean `{earlier}`?");
+                    }
+                }
+            }
+            FindingKind::UnknownField { of, .. } | FindingKind::NotAnObject { of, .. } => {
+                let is_count = COUNT_WORDS.contains(&finding.name.as_str());
+                let before = source.get(..finding.span.start).unwrap_or_default();
+                let value = before
+                    .strip_suffix('.')
+                    .filter(|value| value.ends_with(of.as_str()));
+                // Text has a length, a list a count.
+                if is_count && let Some(value) = value {
+                    worded.suggestion = format!("write `$count({of})`");
+                    finding.span.start = value.len() - of.len();
+                    finding.name = source[finding.span.clone()].into();
+                }
+            }
+            FindingKind::UnknownFunction
+            | FindingKind::UnknownVariable(_)
+            | FindingKind::TextSum
+            | FindingKind::HostArgument(_) => {}
+        }
     }
 
     fn unknown_node(&self, name: &str) -> Worded {
@@ -224,7 +295,8 @@ fn unknown_field(finding: &Finding, of: &str, known: &[Str], certain: bool) -> O
     })
 }
 
-fn nearest_function(name: &str) -> Option<&'static str> {
+/// The function that a name, without its `$`, was probably meant to be.
+pub fn nearest_function(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
     let other = OTHER_NAMES.iter().find(|(other, _)| *other == lower);
     other.map(|(_, ours)| *ours).or_else(|| {
