@@ -23,6 +23,13 @@ impl Run {
         step: StepNo,
         node: NodeIx,
     ) -> Result<Option<FanOutItem>, String> {
+        // The journal may be an imported file.
+        if node.index() >= self.graph.len() {
+            return Err(format!(
+                "step {step} ends at node {}, which does not exist",
+                node.0
+            ));
+        }
         if let Some(open) = self.open_steps.remove(&step) {
             return Ok(open.item);
         }
