@@ -31,6 +31,13 @@ impl Run {
     }
 
     pub(super) fn apply_pause(&mut self, entry: &Entry, pause: &Pause) -> Result<(), String> {
+        // The journal may be an imported file.
+        if let Some(node) = pause.node().filter(|node| node.index() >= self.graph.len()) {
+            return Err(format!(
+                "the pause names node {}, which does not exist",
+                node.0
+            ));
+        }
         match pause {
             Pause::Layer { .. } => self.records.passed_layers += 1,
             Pause::Budget { .. } => self.budget_pause = Some(entry.seq),
