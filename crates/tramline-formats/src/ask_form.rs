@@ -16,6 +16,8 @@ use tramline_workflow::workflow::Template;
 pub(crate) const ASK: &str = "ask";
 /// The field with the text that the person reads.
 pub(crate) const MESSAGE: &str = "message";
+/// The text where the format cannot express the real one, which is listed as lost.
+const LOST_MESSAGE: &str = "Fill in this form.";
 /// The field with the values with which the form begins.
 pub(crate) const DEFAULTS: &str = "defaults";
 /// The fields that say who may answer.
@@ -139,9 +141,8 @@ pub(crate) fn write(
     map: &mut Map,
     mut write: impl FnMut(&Template) -> Option<Value>,
 ) {
-    if let Some(message) = write(&form.message) {
-        map.insert(MESSAGE, message);
-    }
+    let message = write(&form.message).unwrap_or_else(|| LOST_MESSAGE.into());
+    map.insert(MESSAGE, message);
     map.insert("schema", form.schema.clone());
     if let Some(defaults) = form.defaults.as_ref().and_then(write) {
         map.insert(DEFAULTS, defaults);

@@ -224,7 +224,7 @@ fn step_messages(graph: &Graph) -> Option<u32> {
     }
     let messages = |node: &Node| match &node.action {
         _ if node.each.is_some() => None,
-        Action::Choose { .. } => None,
+        Action::Choose { .. } | Action::Ask(_) => None,
         Action::Call { .. } | Action::Wait(_) => Some(2),
         Action::Entry | Action::Compute { .. } | Action::Exit => Some(1),
     };

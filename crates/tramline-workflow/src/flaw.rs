@@ -132,7 +132,7 @@ pub enum FlawCode {
 
 impl FlawCode {
     /// Every code, for error pages and tests.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 42] = [
         Self::Unreadable,
         Self::Syntax,
         Self::MissingField,

@@ -177,7 +177,8 @@ enum Verb {
     /// Check documents and show every flaw with its position
     #[command(visible_alias = "validate", after_help = help::examples::CHECK)]
     Check(check::Check),
-    /// Record the tools that documents call, so that check notices when they change
+    /// Record the tools that documents call, to notice changes
+    #[command(after_help = help::examples::LOCK)]
     Lock(lock::Lock),
     /// Draw a workflow as Mermaid, DOT or SVG
     #[command(after_help = help::examples::GRAPH)]
@@ -206,8 +207,10 @@ enum Verb {
     #[command(after_help = help::examples::REPLAY)]
     Replay(replay::Replay),
     /// List the replicas that share the store
+    #[command(after_help = help::examples::REPLICAS)]
     Replicas(replicas::Replicas),
     /// Write workflows and procedures as Agent Skills
+    #[command(after_help = help::examples::SKILLS)]
     Skills(skills::Skills),
     /// Check, run and audit procedures
     #[command(after_help = help::examples::SOP)]
@@ -242,9 +245,11 @@ enum Verb {
     /// Check that everything is present and every server responds
     #[command(after_help = help::examples::DOCTOR)]
     Doctor(doctor::Doctor),
-    /// Copy all runs, settings and saved workflows into one file, while Tramline is in use
+    /// Copy all runs, settings and saved workflows into one file
+    #[command(after_help = help::examples::BACKUP)]
     Backup(backup::Backup),
-    /// Try on a copy whether this version can read everything that is stored
+    /// Try on a copy whether this version can read what is stored
+    #[command(after_help = help::examples::SELF_CHECK)]
     SelfCheck(self_check::SelfCheck),
 }
 

@@ -24,8 +24,12 @@ const BUILTINS: [&str; 9] = [
     "write-file",
 ];
 
-/// Flaws that no small document can have.
-const NOT_SHOWN: [FlawCode; 1] = [FlawCode::TooMany];
+/// Flaws that no small document can have by itself: they are about its size, or about a lock file.
+const NOT_SHOWN: [FlawCode; 3] = [
+    FlawCode::TooMany,
+    FlawCode::ChangedTool,
+    FlawCode::BrokenTool,
+];
 
 /// Flaws that only procedures can have.
 const OF_PROCEDURES: [FlawCode; 11] = [

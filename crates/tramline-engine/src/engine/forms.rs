@@ -113,10 +113,8 @@ impl Engine {
                 done.push(key);
                 continue;
             };
-            match Box::pin(self.time_out_run(&id, AfterTimeout::Resume)).await {
-                Ok(true) => count += 1,
-                Ok(false) | Err(_) => {}
-            }
+            let timed_out = Box::pin(self.time_out_run(&id, AfterTimeout::Resume)).await;
+            count += usize::from(matches!(timed_out, Ok(true)));
             if due.saturating_add(DUE_GRACE_MS) <= now_ms {
                 done.push(key);
             }

@@ -3,7 +3,7 @@
 use crate::support::engine;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tramline_engine::ports::{RunFilter, Store, ToolHints};
+use tramline_engine::ports::{JournalStore, RunFilter, ToolHints};
 use tramline_engine::testing::{FakeTools, MemoryStore};
 use tramline_engine::{Engine, Fault, RunStart, StartKey, WaitPolicy};
 use tramline_expr::Value;

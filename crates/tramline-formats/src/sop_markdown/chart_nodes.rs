@@ -211,13 +211,14 @@ impl SopReader<'_> {
 
     /// Adds guards to the edges they refer to, by target node or by label.
     fn apply_guards(&mut self, given: &NodeSection, ways: &[usize], sop: &mut Sop) {
-        for (key, guard, place) in &given.settings.guards {
+        for guard in &given.settings.guards {
+            let (key, place) = (&guard.target, &guard.target_span);
             let mut fits = false;
             for way in ways {
                 let to = sop.edges[*way].to.index();
                 let edge = &mut sop.edges[*way];
                 if sop.nodes[to].id == *key || edge.condition.as_ref() == Some(key) {
-                    edge.guard = Some(guard.clone());
+                    edge.guard = Some(guard.condition.clone());
                     fits = true;
                 }
             }

@@ -50,7 +50,7 @@ impl ExpressionSet {
         let guards = said.guards.iter();
         Self {
             guards: guards
-                .map(|(_, it, place)| (it.clone(), place.clone()))
+                .map(|it| (it.condition.clone(), it.condition_span.clone()))
                 .collect(),
             rules: said.rules.expressions.clone(),
             tools: said.rules.tools.clone(),

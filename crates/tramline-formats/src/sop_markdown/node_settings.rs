@@ -65,7 +65,7 @@ pub(super) struct NodeSettings {
     pub(super) examples: Vec<Value>,
     pub(super) slots: Vec<Slot>,
     /// Guards by target node or label.
-    pub(super) guards: Vec<(Str, Value, SourceSpan)>,
+    pub(super) guards: Vec<GuardSetting>,
     pub(super) confirm: bool,
     pub(super) rules: CallRules,
     pub(super) visits_max: Option<u32>,
@@ -80,7 +80,8 @@ impl NodeSettings {
         let demanded = self.must_call.iter_mut().flatten();
         let tools = self.tools.iter_mut().chain(demanded);
         let tools = tools.map(|(_, place)| place);
-        let guards = self.guards.iter_mut().map(|(_, _, place)| place);
+        let guards = self.guards.iter_mut();
+        let guards = guards.flat_map(|it| [&mut it.target_span, &mut it.condition_span]);
         for place in tools.chain(guards) {
             place.line += lines;
             place.end_line += lines;
@@ -233,8 +234,18 @@ fn kind_of(text: &str, at: Spanned<'_>, flaws: &mut FlawCollector) -> SlotKind {
     found.unwrap_or_default()
 }
 
+/// A guard as the file has it.
+#[derive(Debug)]
+pub(super) struct GuardSetting {
+    /// The node at the end of the guarded edge.
+    pub(super) target: Str,
+    pub(super) condition: Value,
+    pub(super) target_span: SourceSpan,
+    pub(super) condition_span: SourceSpan,
+}
+
 /// The guards: JSONata or JSON Logic, compiled here to check them.
-fn guards(at: Spanned<'_>, flaws: &mut FlawCollector) -> Vec<(Str, Value, SourceSpan)> {
+fn guards(at: Spanned<'_>, flaws: &mut FlawCollector) -> Vec<GuardSetting> {
     let Some(field) = fields::present(at, "guards") else {
         return Vec::new();
     };
@@ -264,11 +275,12 @@ fn guards(at: Spanned<'_>, flaws: &mut FlawCollector) -> Vec<(Str, Value, Source
                 }
             }
         }
-        found.push((
-            target.clone(),
-            given.value.clone(),
-            field.key_source_span(slot),
-        ));
+        found.push(GuardSetting {
+            target: target.clone(),
+            condition: given.value.clone(),
+            target_span: field.key_source_span(slot),
+            condition_span: given.source_span(),
+        });
     }
     found
 }

@@ -30,7 +30,8 @@ pub(super) fn build(
         report_missing_ends(tool, told(FlawCode::NoEntry), told(FlawCode::NoExit), flaws);
     }
     for problem in problems {
-        if !(broken && problem.code.may_be_consequence()) && !is_marked_as_text(&problem, tool) {
+        let is_consequence = broken && problem.code.may_be_consequence();
+        if !(is_consequence || is_marked_as_text(&problem, tool)) {
             flaws.push(to_flaw(problem, tool, &edges));
         }
     }

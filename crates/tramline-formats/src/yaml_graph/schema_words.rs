@@ -112,7 +112,7 @@ fn check_at(at: Spanned<'_>, name: &str, depth: usize, flaws: &mut FlawCollector
             known if KEYWORDS.contains(&known) => {}
             other => {
                 let near = nearest(other, KEYWORDS.iter().copied());
-                let near = near.filter(|near| resembles(other, near) && !map.contains_key(*near));
+                let near = near.filter(|near| resembles(other, near) && !map.contains_key(near));
                 if let Some(near) = near {
                     flaws.add(
                         FlawCode::UnknownField,
@@ -137,7 +137,7 @@ fn check_required(at: Spanned<'_>, required: Spanned<'_>, name: &str, flaws: &mu
         let Some(given) = item
             .value
             .as_str()
-            .filter(|given| !properties.contains_key(*given))
+            .filter(|given| !properties.contains_key(given))
         else {
             continue;
         };

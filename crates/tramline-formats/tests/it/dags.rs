@@ -130,8 +130,8 @@ fn all_flaws_are_reported_at_once_with_locations() {
         [
             "3:60 [T0008] there is no task `fetsh` (did you mean `fetch`?)",
             "4:12 [T0007] the id `fetch` is used twice (give one of them another id)",
-            "4:29 [T0004] `http` does not name a server and its tool (write `server:tool`; built-in tools are written like `builtin:read-file`)",
-            "5:56 [T0013] these tasks depend on each other: `a` → `b` → `c` → `a` (remove one of the dependencies)",
+            "4:29 [T0004] `http` does not name a server and its tool (did you mean `builtin:http`?)",
+            "5:56 [T0013] these tasks depend on each other: `a` → `b` → `c` → `a` (remove `c` here, or another one of these dependencies)",
             "7:91 [T0008] there is no task `feetch` (did you mean `fetch`?)",
             "8:5 [T0003] the `tool` of task `d` is missing (name the tool, as `server:tool`)",
             "8:49 [T0014] the expression ends where a value is expected (S0207) (see docs.jsonata.org for the syntax)",

@@ -218,6 +218,7 @@ fn parameters_are_arguments() {
     let content = Value::object([
         ("path", Value::from("log.txt")),
         ("content", "## not a section\n\n```\nstill text\n".into()),
+        ("create_dirs", true.into()),
     ]);
     assert_eq!(*told, Template::Literal(content));
     // A node's own inputs are replaced by their values.

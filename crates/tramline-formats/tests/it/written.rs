@@ -147,12 +147,12 @@ fn forms_read_back() {
         r#"{{"name": "x", "inputs": {{"who": {{"type": "string"}}}}, "nodes": [
         {{"id": "form", "type": "ask", "params": {{"message": "How many, ${{who}}?", "schema": {schema},
           "defaults": {{"n": 1}}, "answered-by": "people"}}, "on-decline": "other"}},
-        {{"id": "other", "type": "transform", "params": {{"expr": "1"}}}}]}}"#
+        {{"id": "other", "type": "transform", "params": {{"expr": "1"}}, "next": "end"}}]}}"#
     );
     let markdown = "# X\n\nAsks.\n\n## Inputs\n\n### who\n\nWho.\n\n- type: string\n\n## Steps\n\n### form\n\n\
         Asks.\n\n- type: ask\n- message: How many, ${who}?\n- next: last\n- on-decline: other\n\n```yaml schema\n\
         type: object\nproperties:\n  n: {type: integer}\n```\n\n### other\n\nNot.\n\n- type: transform\n\
-        - expr: '1'\n\n### last\n\nLast.\n\n- type: transform\n- expr: form.n\n\n## Outputs\n\n### n\n\nN.\n\n\
+        - expr: '1'\n- next: end\n\n### last\n\nLast.\n\n- type: transform\n- expr: form.n\n\n## Outputs\n\n### n\n\nN.\n\n\
         - source: ${last}\n";
     for (text, format) in [
         (yaml.as_str(), Format::Yaml),

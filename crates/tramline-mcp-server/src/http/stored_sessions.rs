@@ -117,7 +117,11 @@ impl SessionStore for StoredSessions {
         self.store
             .swap_relaxed(KIND, &Self::key(id), None, body)
             .await?;
-        if self.stored.fetch_add(1, Ordering::Relaxed) % SESSIONS_PER_SWEEP == 0 {
+        if self
+            .stored
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(SESSIONS_PER_SWEEP)
+        {
             self.sweep().await?;
         }
         Ok(())

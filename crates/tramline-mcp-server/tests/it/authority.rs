@@ -224,7 +224,7 @@ async fn breakpoints_forks_and_children_answer_no_question_of_the_operator() {
             for row in open {
                 let id = row.run.to_string();
                 let loaded = engine.load(&row.run).await.unwrap();
-                for (seq, _) in &loaded.run.pauses {
+                for seq in loaded.run.pauses.keys() {
                     let point = Checkpoint {
                         run: row.run.clone(),
                         seq: *seq,

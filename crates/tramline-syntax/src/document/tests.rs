@@ -74,7 +74,7 @@ fn what_cannot_be_read_says_where() {
         (b"a: 1\nb: \xff\n", (FlawCode::Unreadable, 2, 4)),
         (b"\xff\xfea\0", (FlawCode::Unreadable, 1, 1)),
         (b"a: 1\nb: \0\n", (FlawCode::Unreadable, 2, 4)),
-        (b"a:\n\tb: 1\n", (FlawCode::Syntax, 2, 2)),
+        (b"a:\n\tb: 1\n", (FlawCode::Syntax, 2, 1)),
         (b"a: 1\na: 2\n", (FlawCode::Duplicate, 2, 1)),
         (b"{\"a\": 1,\n \"a\": 2}", (FlawCode::Duplicate, 2, 2)),
         (b"1: x\n", (FlawCode::WrongType, 1, 1)),

@@ -116,7 +116,7 @@ impl<'t> ChartScanner<'t> {
                 '-' => !matches!(next, Some('>' | '-' | '.')),
                 '=' => next != Some('='),
                 ':' => !rest[at..].starts_with(":::"),
-                '&' => at > 0 || next.is_some_and(|next| !is_blank(next) && next != '\n'),
+                '&' => at > 0 || next.is_some_and(|next| next.is_alphanumeric() || next == '_'),
                 '!' | '#' | '$' | '%' | '\'' | '*' | '+' | '.' | '`' | '?' | '\\' | '_' | '/'
                 | ',' => true,
                 _ => c.is_alphanumeric() || (!c.is_ascii() && !c.is_whitespace()),

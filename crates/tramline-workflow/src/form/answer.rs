@@ -75,7 +75,7 @@ pub fn check_content(
     let required = required.unwrap_or_default().iter();
     let missing: Vec<_> = required
         .filter_map(Value::as_str)
-        .filter(|name| !map.contains_key(*name))
+        .filter(|name| !map.contains_key(name))
         .collect();
     wrong.extend(missing.iter().map(|name| format!("`{name}` is required")));
     let checker = Checker::new(&question.schema)

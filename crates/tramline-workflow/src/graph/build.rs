@@ -192,7 +192,8 @@ fn called_by<'w>(tool: &str, workflow: &'w Workflow) -> Option<&'w str> {
         | Action::Exit
         | Action::Compute { .. }
         | Action::Choose { .. }
-        | Action::Wait(_) => false,
+        | Action::Wait(_)
+        | Action::Ask(_) => false,
     });
     let only = nodes.next()?;
     nodes.next().is_none().then_some(only.id.as_str())
@@ -324,6 +325,7 @@ impl NodeCompiler<'_> {
                 },
                 message,
                 suggestion: Some("describe the fields of the answer as JSON Schema".into()),
+                meant: None,
             });
         }
         let mut part = |template: &Template, key: &str| {

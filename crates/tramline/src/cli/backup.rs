@@ -9,9 +9,6 @@ use tramline_engine::clock;
 
 /// Copy all runs, settings and saved workflows into one file, while Tramline is in use
 #[derive(clap::Args)]
-#[command(after_help = "\
-To restore: end every Tramline process, move the data directory away, make a new one that only you \
-can enter, and put the copy into it as tramline.db, with the key as settings.key.")]
 pub(super) struct Backup {
     /// A new file, or an existing directory: the file in it is then named by the time
     #[arg(value_name = "FILE|DIR")]

@@ -133,6 +133,8 @@ const INVALID: &str = "the written document is invalid: ";
 /// Writes the document, unless it would do something else, and lists what was lost.
 fn write(verb: &Convert, json: bool, from: &str, written: ConvertedDocument) -> CliResult {
     let is_invalid = written.losses.iter().any(|loss| loss.starts_with(INVALID));
+    // Without a part that the format cannot express, something required may be missing.
+    let is_incomplete = !written.losses.iter().all(|loss| loss.starts_with(INVALID));
     let is_written = !is_invalid && (verb.lossy || !written.is_different);
     if let Some(path) = verb.out.as_ref().filter(|_| is_written) {
         output::write_file(path, &written.text)?;
@@ -161,7 +163,11 @@ fn write(verb: &Convert, json: bool, from: &str, written: ConvertedDocument) -> 
     for what in &written.losses {
         output::status_line(&format!("lost in conversion: {what}"));
     }
-    if is_invalid {
+    if is_invalid && is_incomplete {
+        output::print_error(
+            "nothing was written, because the document would not work without what is lost",
+        );
+    } else if is_invalid {
         output::print_error(
             "nothing was written, because the document would be invalid; please report this",
         );

@@ -16,17 +16,30 @@ pub(super) const EXIT_CODES: &str =
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Build",
-        &["init", "check", "graph", "convert", "schema", "eval", "lsp"],
+        &[
+            "init", "check", "lock", "graph", "convert", "schema", "eval", "lsp",
+        ],
     ),
     ("Run", &["run", "debug", "serve", "studio"]),
     ("Inspect", &["runs", "trace", "replay", "audit"]),
     (
         "Agents",
-        &["mcp", "library", "registry", "loop", "learn", "sop"],
+        &[
+            "mcp", "library", "registry", "loop", "learn", "sop", "skills",
+        ],
     ),
     (
         "Set up",
-        &["settings", "trust", "doctor", "explain", "completions"],
+        &[
+            "settings",
+            "trust",
+            "doctor",
+            "backup",
+            "self-check",
+            "replicas",
+            "explain",
+            "completions",
+        ],
     ),
 ];
 

@@ -69,7 +69,7 @@ pub(super) async fn ask(engine: &Engine, run: &RunId) -> Result<Option<RunHandle
             )
             .await;
         let whole = engine
-            .pause_detail(&loaded, *seq, pause, Extent::Whole)
+            .pause_detail(&loaded, *seq, pause, Extent::Whole, QuestionReader::Person)
             .await;
         let (seq, pause) = (*seq, pause.clone());
         let heading = format!("? {}", pause_view::message(&loaded.run.graph, &pause));

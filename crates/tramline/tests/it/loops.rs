@@ -336,7 +336,9 @@ async fn a_plan_of_which_nothing_can_run_has_failed() {
 
 #[tokio::test]
 async fn a_tool_outside_the_available_ones_is_named_as_such() {
-    let tramline = Tramline::open(Config::in_memory()).unwrap();
+    let mut config = Config::in_memory();
+    config.roots = vec![std::env::temp_dir()];
+    let tramline = Tramline::open(config).unwrap();
     let mut request = LoopRequest::new("read")
         .on_error(OnFailure::Stop)
         .plan(json!([

@@ -63,10 +63,21 @@ fn help(tramline: &Tramline, words: &[String]) -> String {
     done.out()
 }
 
-/// The commands that a help text lists.
+/// The commands that a help text lists, at the top level in groups.
 fn subcommands(help: &str) -> Vec<String> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = lines.take_while(|line| !line.trim().is_empty());
+    const HEADINGS: [&str; 6] = [
+        "Commands:",
+        "Build:",
+        "Run:",
+        "Inspect:",
+        "Agents:",
+        "Set up:",
+    ];
+    let mut is_listed = false;
+    let listed = help.lines().filter(|line| {
+        is_listed = HEADINGS.contains(line) || (is_listed && !line.trim().is_empty());
+        is_listed
+    });
     let named = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     named
         .map(|line| line.split_whitespace().next().unwrap().to_owned())

@@ -58,7 +58,8 @@ fn checked(folder: &Path) -> (i32, Vec<(String, String)>) {
         let text = |key: &str| flaw[key].as_str().unwrap().to_owned();
         (text("code"), text("message"))
     };
-    (exit, said.as_array().unwrap().iter().map(flaw).collect())
+    let flaws = said["flaws"].as_array().unwrap();
+    (exit, flaws.iter().map(flaw).collect())
 }
 
 #[test]

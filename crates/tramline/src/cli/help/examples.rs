@@ -133,3 +133,25 @@ pub(in crate::cli) const TRUST: &str = "Examples:
 pub(in crate::cli) const DOCTOR: &str = "Examples:
   tramline doctor
   tramline doctor report.yaml --deep";
+
+pub(in crate::cli) const LOCK: &str = "Examples:
+  tramline lock report.yaml
+  tramline check report.yaml    says what has changed since then";
+
+pub(in crate::cli) const SKILLS: &str = "Examples:
+  tramline skills export .claude/skills report.yaml";
+
+pub(in crate::cli) const BACKUP: &str = "Examples:
+  tramline backup /var/backups/tramline
+  tramline backup before-upgrade.db --include-key
+
+To restore: end every Tramline process, move the data directory away, make a new one that only you
+can enter, and put the copy into it as tramline.db, with the key as settings.key.";
+
+pub(in crate::cli) const SELF_CHECK: &str = "Examples:
+  tramline self-check
+  tramline self-check --temp-dir /var/tmp --json";
+
+pub(in crate::cli) const REPLICAS: &str = "Examples:
+  tramline replicas
+  tramline replicas --store postgres://tramline@db/tramline --json";
