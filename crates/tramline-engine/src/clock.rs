@@ -6,7 +6,6 @@
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Change of the system time, in milliseconds, up to which it counts as an ordinary correction by a
 /// time service.
@@ -25,24 +24,36 @@ pub fn now_ms() -> i64 {
     CLOCK.read(system_time_ms(), uptime_ms())
 }
 
+/// A clock of the system. Through the C library: a profiler that replaces it sees this call too.
+#[cfg(target_os = "linux")]
+fn read_clock_ms(clock: nix::time::ClockId) -> i64 {
+    let time = nix::time::clock_gettime(clock);
+    time.map_or(0, |time| time.tv_sec() * 1_000 + time.tv_nsec() / 1_000_000)
+}
+
 /// The system time.
+#[cfg(target_os = "linux")]
 fn system_time_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as i64)
+    read_clock_ms(nix::time::ClockId::CLOCK_REALTIME)
 }
 
 /// The time since boot, including sleep.
 #[cfg(target_os = "linux")]
 fn uptime_ms() -> i64 {
-    // Through the C library: a profiler that replaces it sees this call too.
-    let up = nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME);
-    up.map_or(0, |up| up.tv_sec() * 1_000 + up.tv_nsec() / 1_000_000)
+    read_clock_ms(nix::time::ClockId::CLOCK_BOOTTIME)
+}
+
+/// The system time.
+#[cfg(not(target_os = "linux"))]
+fn system_time_ms() -> i64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as i64)
 }
 
 /// The time since the first call.
 #[cfg(not(target_os = "linux"))]
-fn up_ms() -> i64 {
+fn uptime_ms() -> i64 {
     static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     let began = BEGAN.get_or_init(std::time::Instant::now);
     began.elapsed().as_millis() as i64
