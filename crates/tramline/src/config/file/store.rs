@@ -31,7 +31,7 @@ impl ConfigReader {
         }
         let pools = self.texts(at, "pools").into_iter();
         parts.pools = pools.map(|(pool, _)| pool.to_string()).collect();
-        if parts.url.is_none() && parts.replica.is_none() && parts.lease.is_none() {
+        if known.iter().all(|key| present(at, key).is_none()) {
             self.wrong_type(at, "store", "an address such as postgres://host/database");
         }
         parts
