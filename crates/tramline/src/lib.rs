@@ -55,10 +55,12 @@ pub mod trust;
 // The API. `cargo xtask tidy` counts it: what is hidden below may change in any release.
 pub use api::{
     Answer, Document, Error, Event, Failure, Fork, HttpServer, LoopRequest, LoopResponse,
-    LoopRunner, LoopStatus, OnFailure, OutcomeKind, PlanMaker, PlannerPrompt, PlanningTask,
-    Question, ReplayResult, Run, RunEvents, RunOutcome, RunRequest, StartRequest, Step, Tool,
-    ToolInfo, Trace, Tramline,
+    LoopRunner, LoopStatus, OnFailure, OutcomeKind, Question, ReplayResult, Run, RunEvents,
+    RunOutcome, RunRequest, StartRequest, Step, Tool, ToolInfo, Trace, Tramline,
 };
+/// For programs that bring a planner of their own; not stable yet.
+#[doc(hidden)]
+pub use api::{PlanMaker, PlannerPrompt, PlanningTask};
 pub use config::Config;
 pub use schemars;
 pub use tramline_builtin::HostPattern;

@@ -127,7 +127,7 @@ fn measures(
 }
 
 /// The API of the `tramline` crate, and the maximum number of its items.
-const API: (&str, usize) = ("crates/tramline/src/lib.rs", 43);
+const API: (&str, usize) = ("crates/tramline/src/lib.rs", 40);
 
 /// Counts the public items of the API that are not hidden.
 fn public_items(root: &Path, found: &mut TidyReport) -> Result<()> {
